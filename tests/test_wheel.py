@@ -1,4 +1,4 @@
-"""What `pip install .` installs: with the kernel where there is a compiler, without it where there is none."""
+"""What `pip install .` installs: with the native library if there is a compiler, without it if there is none."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ NATIVE = "tenax/extract/native/"
 def wheel(out: Path, **environment: str) -> Path:
     command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(out)]
     subprocess.run(command, cwd=ROOT, env=os.environ | environment, check=True, capture_output=True)
-    (made,) = out.iterdir()
-    return made
+    (built,) = out.iterdir()
+    return built
 
 
-def names_in(made: Path) -> set[str]:
-    with ZipFile(made) as archive:
+def names_in(built: Path) -> set[str]:
+    with ZipFile(built) as archive:
         return {name.removeprefix(NATIVE) for name in archive.namelist() if name.startswith(NATIVE)}
 
 
-def test_a_wheel_brings_the_native_and_not_its_sources(tmp_path: Path) -> None:
-    made = wheel(tmp_path / "wheel")
+def test_wheel_has_the_library_and_not_its_sources(tmp_path: Path) -> None:
+    built = wheel(tmp_path / "wheel")
     version = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    assert made.name.startswith("tenax-") and f"-{version}-none-linux_" in made.name
-    assert {"libtenax.so", "build.py"} <= names_in(made)
-    assert not [name for name in names_in(made) if name.endswith((".c", ".h")) or name.startswith(("make_", "."))]
-    assert [name for name in names_in(made) if name.startswith("libtenax")] == ["libtenax.so"]
-    with ZipFile(made) as archive:
+    assert built.name.startswith("tenax-") and f"-{version}-none-linux_" in built.name
+    assert {"libtenax.so", "build.py"} <= names_in(built)
+    assert not [name for name in names_in(built) if name.endswith((".c", ".h")) or name.startswith(("make_", "."))]
+    assert [name for name in names_in(built) if name.startswith("libtenax")] == ["libtenax.so"]
+    with ZipFile(built) as archive:
         archive.extractall(tmp_path / "installed")
     loading = "print(ctypes.CDLL(str(library_path()))._name)"
     asking = f"import ctypes; from tenax.extract.native.build import library_path; {loading}"
@@ -40,7 +40,7 @@ def test_a_wheel_brings_the_native_and_not_its_sources(tmp_path: Path) -> None:
     assert found == f"{tmp_path}/installed/{NATIVE}libtenax.so\n"
 
 
-def test_without_a_compiler_a_wheel_is_for_every_machine(tmp_path: Path) -> None:
-    made = wheel(tmp_path, PATH="/nowhere")
-    assert made.name.endswith("-py3-none-any.whl")
-    assert "build.py" in names_in(made) and "libtenax.so" not in names_in(made)
+def test_wheel_without_a_compiler_is_pure_python(tmp_path: Path) -> None:
+    built = wheel(tmp_path, PATH="/nowhere")
+    assert built.name.endswith("-py3-none-any.whl")
+    assert "build.py" in names_in(built) and "libtenax.so" not in names_in(built)

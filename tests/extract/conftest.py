@@ -13,7 +13,7 @@ def _cpu_seconds() -> float:
 
 @pytest.fixture
 def within() -> Callable[[float], None]:
-    """Check that the test has used at most so many seconds of CPU so far; generous, for machines that are busy."""
+    """Check that the test has used at most this many seconds of CPU so far; generous, for busy machines."""
     start = _cpu_seconds()
 
     def check(seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Markup of any shape for properties: elements of every kind the walk knows, nested and unclosed as they come."""
+"""Random markup for property tests: elements of every kind the walk knows, nested and unclosed."""
 
 from __future__ import annotations
 

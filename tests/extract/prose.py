@@ -1,4 +1,4 @@
-"""Ordinary sentences in the languages whose old encodings still stand undeclared on the web."""
+"""Ordinary sentences in the languages whose old encodings are still undeclared on the web."""
 
 from __future__ import annotations
 
@@ -71,4 +71,4 @@ UNDECLARED = (
     ("windows-1253", "cp1253", GREEK),
     ("windows-1250", "cp1250", POLISH),
 )
-"""Name of the encoding, the codec to write it with, sentences."""
+"""Name of the encoding, its codec, sentences."""

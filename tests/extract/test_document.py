@@ -1,4 +1,4 @@
-"""A whole document read, and strangers' bytes survived."""
+"""Extraction of whole documents, and of hostile bytes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_page() -> None:
         canonical="/c",
         language="en-GB",
         language_confidence=0.94,
-        kind=content.kind,  # of four words nobody knows
+        kind=content.kind,  # four words do not determine it
         charset="utf-8",
         charset_source="header",
         headline="A page",
@@ -57,7 +57,7 @@ def test_plain_text_has_only_text() -> None:
     assert (content.is_noindex, content.is_nofollow) == (True, False)
 
 
-def test_other_media_are_not_read() -> None:
+def test_other_media_are_not_extracted() -> None:
     content = extract_content(b"%PDF-1.4 <title>x</title>", HTML)
     assert (content.media, content.media_reason) == ("other", "PDF document sent as text/html")
     assert (content.text, content.title) == ("", "")
@@ -86,50 +86,56 @@ def test_robots_header_counts() -> None:
     ],
     ids=lambda value: repr(value)[:24],
 )
-def test_hostile_pages_are_bounded(body: bytes, text: str, within: Callable[[float], None]) -> None:
+def test_hostile_pages_are_limited(body: bytes, text: str, within: Callable[[float], None]) -> None:
     content = extract_content(body, HTML)
     assert content.text == text
     within(10.0)
 
 
-def test_a_cut_page_is_marked() -> None:
+def test_truncated_page_has_a_reason() -> None:
     assert "10,000" in extract_content(b"<p>x" * 20_000, HTML).truncated_reason
     assert extract_content(b"<div>x", HTML).truncated_reason == ""
 
 
 STEPS = {
-    "kernel": ("judging its blocks", "resolving its addresses"),
+    "native": ("scoring its blocks", "resolving its URLs"),
     "python": (
-        *("walking through it", "parting it into blocks", "outlining it", "judging its blocks", "writing its Markdown"),
+        *(
+            "walking through it",
+            "splitting it into blocks",
+            "computing its layout",
+            "scoring its blocks",
+            "writing its Markdown",
+        ),
         "reading its links",
     ),
 }
 
 
 @pytest.mark.parametrize("reader", STEPS)
-def test_the_time_is_looked_at_between_the_steps(reader: str) -> None:
-    """By a clock that is turned with every look: the page is given up after each of them, once."""
-    looks = 0
+def test_cpu_budget_is_checked_between_steps(reader: str) -> None:
+    """With a clock that advances at every check: the limit is hit after each step once."""
+    checks = 0
 
     def clock() -> float:
-        nonlocal looks
-        looks += 1
-        return float(looks)
+        nonlocal checks
+        checks += 1
+        return float(checks)
 
-    whys: list[str] = []
+    reasons: list[str] = []
     for seconds in range(100):
         try:
             extract_with_dom(
-                PAGE.encode(), HTML, with_native=reader == "kernel", budget=CpuBudget(clock, seconds + 0.5)
+                PAGE.encode(), HTML, with_native=reader == "native", budget=CpuBudget(clock, seconds + 0.5)
             )
         except ExtractLimitExceeded as error:
-            whys.append(str(error).partition(" used up ")[2])
+            reasons.append(str(error).partition(" used up ")[2])
         else:
             break
     else:
         raise AssertionError("it never ends")
-    steps = [*STEPS[reader], "reading its text", "reading what it says about itself"]
-    assert [why for why in whys if why in steps] == steps
+    steps = [*STEPS[reader], "reading its text", "reading its metadata"]
+    assert [why for why in reasons if why in steps] == steps
 
 
 def assert_clean(document: Content) -> None:
@@ -141,7 +147,7 @@ def assert_clean(document: Content) -> None:
 
 @settings(deadline=None)
 @given(st.binary(max_size=600), st.sampled_from([None, "text/html", HTML, "text/plain", "text/html; charset=big5"]))
-def test_random_bytes_are_survived(body: bytes, content_type: str | None) -> None:
+def test_random_bytes_do_not_raise(body: bytes, content_type: str | None) -> None:
     assert_clean(extract_content(body, content_type))
 
 
@@ -157,7 +163,7 @@ PIECES = st.sampled_from([*(piece.replace("_", " ") for piece in SOUP.split()), 
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(PIECES | st.text(max_size=5), max_size=60), st.booleans())
-def test_tag_soup_is_survived(pieces: list[str], is_spaced: bool) -> None:
+def test_tag_soup_does_not_raise(pieces: list[str], is_spaced: bool) -> None:
     soup = (" " if is_spaced else "").join(pieces)
     assert_clean(extract_content(soup.encode("utf-8", "surrogatepass"), "text/html"))
     assert_clean(extract_content(soup.encode("utf-16", "surrogatepass"), "text/html"))

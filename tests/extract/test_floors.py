@@ -1,4 +1,4 @@
-"""How well the pages written for us are read: floors of quality, by kind of page, that may only be raised."""
+"""Quality floors of extraction on the written pages, by page kind; they may only be raised."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tenax.model import PageKind
 from tests.pages.markdown_parts import parts_of
 from tests.pages.written import WrittenPage, read_written, written_pages
 
-# Precision and recall of the clean text, means over the pages of the kind. Raise them when the reading gets better;
-# a change that needs one lowered has made the reading worse.
+# Precision and recall of the article text, averaged over the pages of the kind. Raise them when extraction improves; a
+# change that needs one lowered has made extraction worse.
 FLOORS: dict[str, tuple[float, float]] = {
     "article": (0.929, 0.973),
     "documentation": (0.99, 0.99),
@@ -26,7 +26,7 @@ FLOORS: dict[str, tuple[float, float]] = {
     "other": (0.926, 0.896),
     "product": (0.83, 0.922),
 }
-# Shares of all pages on which the fact is exactly right; where a page does not tell, none is right. Raise them only.
+# Ratio of all pages with exactly the right value; on a page without one, none is right. Raise them only.
 FACT_FLOORS: dict[str, float] = {
     "title": 0.915,
     "authors": 0.96,
@@ -50,21 +50,21 @@ def is_of(page: WrittenPage, kind: str) -> bool:
     return page.about.kind == kind
 
 
-def worst(shares: dict[str, Shares]) -> str:
-    """The pages to look at first, for the message of a failure."""
+def worst_pages(shares: dict[str, Shares]) -> str:
+    """The worst pages, for the message of a failure."""
     return ", ".join(f"{name} {shares[name].f1:.2f}" for name in sorted(shares, key=lambda name: shares[name].f1)[:5])
 
 
 @pytest.mark.parametrize("kind", FLOORS)
-def test_texts_stay_as_good(kind: str) -> None:
+def test_text_floors(kind: str) -> None:
     shares = shares_by_page(kind)
     score = score_of_texts(list(shares.values()))
-    least_precision, least_recall = FLOORS[kind]
-    assert score.precision >= least_precision, f"more of what is not wanted; worst: {worst(shares)}"
-    assert score.recall >= least_recall, f"less of what is wanted; worst: {worst(shares)}"
+    min_precision, min_recall = FLOORS[kind]
+    assert score.precision >= min_precision, f"precision fell; worst: {worst_pages(shares)}"
+    assert score.recall >= min_recall, f"recall fell; worst: {worst_pages(shares)}"
 
 
-def facts_wanted(page: WrittenPage) -> dict[str, object]:
+def gold_facts(page: WrittenPage) -> dict[str, object]:
     about = page.about
     return {
         "title": about.title,
@@ -87,18 +87,18 @@ def facts_read(document: Content) -> dict[str, object]:
     }
 
 
-def is_right(fact: str, wanted: object, read: object) -> bool:
-    return is_same(fact, wanted, read) if wanted else not read
+def is_right(fact: str, expected: object, read: object) -> bool:
+    return is_same(fact, expected, read) if expected else not read
 
 
 @pytest.mark.parametrize("fact", FACT_FLOORS)
-def test_facts_stay_as_right(fact: str) -> None:
-    pairs = {page.name: (facts_wanted(page)[fact], facts_read(read_written(page))[fact]) for page in PAGES}
+def test_fact_floors(fact: str) -> None:
+    pairs = {page.name: (gold_facts(page)[fact], facts_read(read_written(page))[fact]) for page in PAGES}
     wrong = {name: pair for name, pair in pairs.items() if not is_right(fact, *pair)}
-    assert 1 - len(wrong) / len(PAGES) >= FACT_FLOORS[fact], f"(wanted, read): {wrong}"
+    assert 1 - len(wrong) / len(PAGES) >= FACT_FLOORS[fact], f"(gold, read): {wrong}"
 
 
-def test_there_are_enough_pages_of_every_kind() -> None:
+def test_enough_pages_of_every_kind() -> None:
     kinds = Counter(page.about.kind for page in PAGES)
     assert set(kinds) == set(FLOORS) == {kind.value for kind in PageKind}
     assert len(PAGES) >= FEWEST_PAGES
@@ -107,8 +107,8 @@ def test_there_are_enough_pages_of_every_kind() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_gold_stands_in_its_page(page: WrittenPage) -> None:
-    """Word for word, or the page and its gold were not changed together."""
+def test_gold_text_is_in_its_page(page: WrittenPage) -> None:
+    """Word for word, or the page and its gold text were not changed together."""
     assert page.text.startswith(page.about.title)
     there = " ".join(words_of(unescape(TAG.sub(" ", page.html))))
     for line in page.text.splitlines():
@@ -119,12 +119,12 @@ def test_the_gold_stands_in_its_page(page: WrittenPage) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_page_holds_more_than_its_gold(page: WrittenPage) -> None:
-    """Taking everything that is seen must cost something, or the page teaches nothing."""
+def test_page_has_more_than_its_gold_text(page: WrittenPage) -> None:
+    """Taking all visible text must cost precision, or the page tests nothing."""
     assert shares_of_text(page.text, page_text(Dom(page.html))).extra > 0.02
 
 
-def test_the_gold_itself_is_perfect_and_its_half_is_not() -> None:
+def test_gold_text_scores_one_and_half_of_it_does_not() -> None:
     whole = [shares_of_text(page.text, page.text) for page in PAGES]
     assert score_of_texts(whole) == Score(1.0, 1.0, 1.0, len(PAGES))
     half = score_of_texts([shares_of_text(page.text, page.text[: len(page.text) // 2]) for page in PAGES])
@@ -133,7 +133,7 @@ def test_the_gold_itself_is_perfect_and_its_half_is_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fact", "wanted", "read", "expected"),
+    ("fact", "gold", "read", "expected"),
     [
         ("title", "A lamp, lit", "a lamp lit", True),
         ("title", "A lamp", "A lamp | Site", False),
@@ -146,5 +146,5 @@ def test_the_gold_itself_is_perfect_and_its_half_is_not() -> None:
         ("kind", "hub", "other", False),
     ],
 )
-def test_what_counts_as_right(fact: str, wanted: object, read: object, expected: bool) -> None:
-    assert is_right(fact, wanted, read) is expected
+def test_is_right(fact: str, gold: object, read: object, expected: bool) -> None:
+    assert is_right(fact, gold, read) is expected

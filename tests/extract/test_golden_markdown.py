@@ -1,4 +1,4 @@
-"""The Markdown of the pages written for us: what a CommonMark parser finds in it, and what in the golden one."""
+"""The Markdown of the written pages: what a CommonMark parser finds in it, compared with the golden Markdown."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tenax.extract.document import Content
 from tests.pages.markdown_parts import PARTS, lines_of, parts_of
 from tests.pages.written import read_written, written_pages
 
-# Of each part, over all pages: the share of the golden ones that is found, and the share of the found ones that is
-# golden. Raise them when the Markdown gets better, and never lower one.
+# For each part, over all pages: the ratio of golden parts that are found, and of found parts that are golden. Raise
+# them when the Markdown improves, and never lower one.
 FLOORS: dict[str, tuple[float, float]] = {
     "headings": (0.785, 0.896),
     "items": (0.99, 0.909),
@@ -23,7 +23,7 @@ FLOORS: dict[str, tuple[float, float]] = {
     "images": (0.99, 0.69),
 }
 ROUND_TRIP_FLOOR = 1.0
-"""Share of pages whose Markdown says the same words as their clean text. Raised, never lowered."""
+"""Ratio of pages whose Markdown has the same words as their article text. Raise only."""
 FEWEST_OF_A_PART = {"headings": 150, "items": 60, "cells": 60, "code": 8, "quotes": 2, "links": 25, "images": 6}
 
 PAGES = written_pages()
@@ -40,15 +40,15 @@ def golden_and_found(part: str) -> dict[str, tuple[Counter[tuple[str, ...]], Cou
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_parts_stay_as_whole(part: str) -> None:
+def test_part_floors(part: str) -> None:
     pairs = golden_and_found(part)
     hits = sum((golden & found).total() for golden, found in pairs.values())
-    wanted = sum(golden.total() for golden, _ in pairs.values())
+    expected = sum(golden.total() for golden, _ in pairs.values())
     had = sum(found.total() for _, found in pairs.values())
     least_kept, least_clean = FLOORS[part]
     lost = {name: list(golden - found) for name, (golden, found) in pairs.items() if golden - found}
     extra = {name: list(found - golden) for name, (golden, found) in pairs.items() if found - golden}
-    assert hits / wanted >= least_kept, f"lost: {lost}"
+    assert hits / expected >= least_kept, f"lost: {lost}"
     assert (hits / had if had else 0.0) >= least_clean, f"not golden: {extra}"
 
 
@@ -57,13 +57,13 @@ def says_the_same(document: Content) -> bool:
     return bool(words) and words_of("\n".join(lines_of(document.markdown))) == words
 
 
-def test_markdown_says_what_the_text_says() -> None:
-    """Through a CommonMark parser and back to words: nothing is lost in it, and nothing becomes a mark."""
+def test_markdown_has_the_words_of_the_text() -> None:
+    """Through a CommonMark parser and back to words: nothing is lost, and no text becomes markup."""
     differing = [page.name for page in PAGES if not says_the_same(read_written(page))]
     assert 1 - len(differing) / len(PAGES) >= ROUND_TRIP_FLOOR, f"other words: {differing}"
 
 
-def test_the_golden_set_has_enough_of_every_part() -> None:
+def test_golden_set_has_enough_of_every_part() -> None:
     counts = dict.fromkeys(PARTS, 0)
     for page in PAGES:
         for part, found in parts_of(page.markdown, page.about.url).items():
@@ -72,7 +72,7 @@ def test_the_golden_set_has_enough_of_every_part() -> None:
     assert not {part: count for part, count in counts.items() if count < FEWEST_OF_A_PART[part]}
 
 
-def test_parts_of_a_markdown() -> None:
+def test_markdown_parts() -> None:
     markdown = "\n".join(
         (
             "# A *lamp*\n",

@@ -1,4 +1,4 @@
-"""Trees, bytes and JSON that nobody would write: read with every promise kept."""
+"""Random trees, bytes and JSON: extraction keeps every promise."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ATTRIBUTE = st.sampled_from(ATTRIBUTES) | st.builds('{}="{}"'.format, st.sampled
 
 
 def _element(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    """An element around others; one in some has no end."""
+    """An element around others; some have no end tag."""
     return st.builds(
         lambda name, attributes, parts, is_closed: (
             f"<{name} {' '.join(attributes)}>{''.join(parts)}{f'</{name}>' if is_closed else ''}"
@@ -39,13 +39,13 @@ TREES = st.recursive(TEXTS, _element, max_leaves=40)
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(TREES, min_size=1, max_size=4))
-def test_trees_are_read(trees: list[str]) -> None:
+def test_any_tree_is_extracted(trees: list[str]) -> None:
     TARGETS["document"](b"\0" + "".join(trees).encode("utf-8", "replace"))
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=300), st.sampled_from(sorted(LABELS)), st.booleans())
-def test_bytes_are_text_in_every_charset(body: bytes, label: str, is_in_header: bool) -> None:
+def test_any_bytes_decode_in_every_charset(body: bytes, label: str, is_in_header: bool) -> None:
     meta = b"" if is_in_header else f"<meta charset={label}>".encode()
     decoded = decode(meta + body, f"text/html; charset={label}" if is_in_header else "text/html")
     decoded.text.encode("utf-8")
@@ -72,7 +72,7 @@ VALUES = st.recursive(
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(VALUES, max_size=3), st.integers(0, 40))
-def test_values_of_any_shape_are_read(values: list[object], cut_chars: int) -> None:
+def test_any_json_value_is_read(values: list[object], cut_chars: int) -> None:
     scripts = [json.dumps(value) for value in values]
     TARGETS["jsonld"]("\0".join(scripts).encode())
     TARGETS["jsonld"]("\0".join(script[:-cut_chars] for script in scripts).encode())
@@ -82,5 +82,5 @@ def test_values_of_any_shape_are_read(values: list[object], cut_chars: int) -> N
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(TEXTS, max_size=8))
-def test_lines_of_any_kind_are_facts_or_none(lines: list[str]) -> None:
+def test_any_lines_yield_facts_or_none(lines: list[str]) -> None:
     TARGETS["facts"]("\n".join(lines).encode("utf-8", "replace"))

@@ -1,10 +1,10 @@
-"""Pages to try the validation on: 300 good short ones and 60 walls, from patterns of real ones.
+"""Pages for tests of the validation: 300 good short ones and 60 block pages (walls), after real ones.
 
-`texts` holds what the good pages say, `tricky` those that speak of walls without being one, `layouts` what they are
-dressed in, `walls` the walls. `hard` holds more good pages, found by looking for what the rules would turn away.
-Every third text and every third wall is held out: the rules were written without looking at how those fare.
+`texts` has the texts of the good pages, `tricky` good pages about block pages, `layouts` the markup around them,
+`walls` the block pages. `hard` has more good pages, found by searching for what the rules would reject. Every third
+text and every third wall is held out: the rules were written without looking at the results for those.
 
-`written` is for the reading, not for the validation: whole pages, and what of them should be kept.
+`written` is for extraction, not for validation: whole pages, and which parts of them should be kept.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class WallPage(NamedTuple):
 
 
 def good_pages() -> list[GoodPage]:
-    """Each text in three of the layouts, so that each layout meets many kinds and languages.
+    """Each text in three of the layouts, so that each layout gets many kinds and languages.
 
-    Some of them are boards, on which several notices stand: those are the longer ones.
+    Some are boards with several notices: those are the longer ones.
     """
     pages = []
     layouts = list(LAYOUTS.items())
@@ -53,7 +53,7 @@ def good_pages() -> list[GoodPage]:
 
 
 def hard_pages() -> list[GoodPage]:
-    """Each in every layout; they are beside the 300."""
+    """Each in every layout; they are not part of the 300."""
     return [
         GoodPage(f"{language} {dress}: {title}", layout(language, title, body), False)
         for language, title, body in HARD

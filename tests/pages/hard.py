@@ -1,6 +1,6 @@
-"""Good pages that are hard to tell from walls: short, and with the very words of walls in them. Each in every layout.
+"""Good pages that are hard to tell from block pages: short, and with the same words. Each in every layout.
 
-Unlike `tricky`, these came after the rules, from looking for pages that the rules would turn away.
+Unlike `tricky`, these were written after the rules, by searching for pages that the rules would reject.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What short pages are dressed in: from bare markup to a site full of other people's scripts."""
+"""Layouts of short pages: from bare markup to a site full of third-party scripts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def blog(language: str, title: str, body: str) -> str:
 
 
 def banner(language: str, title: str, body: str) -> str:
-    """A page with a consent banner in front of it: the page is there all the same."""
+    """A page with a consent banner in front of it: its content is there all the same."""
     return (
         f'<!doctype html><html lang="{language}"><head><title>{title}</title><script '
         'src="https://cdn.cookielaw.org/scripttemplates/otSDKStub.js" data-domain-script="0af1"></script></head><body>'
@@ -47,7 +47,7 @@ def banner(language: str, title: str, body: str) -> str:
 
 
 def app(language: str, title: str, body: str) -> str:
-    """An application that was rendered on the server."""
+    """A server-rendered application."""
     return (
         f'<!DOCTYPE html><html lang="{language}"><head><meta charset="utf-8"/><title>{title}</title>'
         '<link rel="preload" href="/_next/static/chunks/main-4f2a.js" as="script"/></head><body>'
@@ -59,7 +59,7 @@ def app(language: str, title: str, body: str) -> str:
 
 
 def guarded(language: str, title: str, body: str) -> str:
-    """A page that came through several protections, each of which left its script in it."""
+    """A page behind several protections, each of which left its script in it."""
     return (
         f'<html lang="{language}"><head><title>{title}</title><script type="text/javascript" '
         'src="/_Incapsula_Resource?SWJIYLWA=719d34d31c8e3a6e6fffd425f7e032f3"></script><script '
@@ -73,7 +73,7 @@ def guarded(language: str, title: str, body: str) -> str:
 
 
 def old(language: str, title: str, body: str) -> str:
-    """As pages were written in 1999: no paragraphs, tables for everything."""
+    """A page in the style of 1999: no paragraphs, tables for everything."""
     flat = body.replace("<p>", "").replace("</p>", "<BR><BR>").replace("<h1>", "<FONT SIZE=5><B>")
     flat = flat.replace("</h1>", "</B></FONT><BR>")
     return (
@@ -83,7 +83,7 @@ def old(language: str, title: str, body: str) -> str:
 
 
 def forum(language: str, title: str, body: str) -> str:
-    """A community with a login form on every page and a hint for those without JavaScript."""
+    """A community with a login form on every page and a hint for users without JavaScript."""
     return (
         f'<!DOCTYPE html><html lang="{language}"><head><title>{title} - The Workbench</title><script src="/js/b.js">'
         "</script></head><body><noscript><p>JavaScript is disabled. For a better experience, please enable JavaScript "

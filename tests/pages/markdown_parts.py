@@ -1,4 +1,4 @@
-"""What a Markdown text is made of, seen by a CommonMark parser: its words, headings, list items, cells, code, links."""
+"""The parts of a Markdown text as seen by a CommonMark parser: words, headings, list items, cells, code, links."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ _LISTS = {"bullet_list_open": "-", "ordered_list_open": "1."}
 
 
 def lines_of(markdown: str) -> list[str]:
-    """The text without its marks, a block to a line; what images say in their place is not part of it."""
+    """The text without its markup, one line per block; the alternative text of images is not part of it."""
     lines = []
     for token in _PARSER.parse(markdown):
         if token.type == "inline":
-            lines.append(_said(token))
+            lines.append(_text_of(token))
         elif token.type in ("fence", "code_block"):
             lines.append(token.content.strip("\n"))
     return [line for line in lines if line.strip()]
 
 
 def parts_of(markdown: str, url: str) -> dict[str, Counter[tuple[str, ...]]]:
-    """How often each part is there, under the names of `PARTS`; addresses are resolved against `url`."""
+    """How often each part occurs, under the names of `PARTS`; URLs are resolved against `url`."""
     found: dict[str, Counter[tuple[str, ...]]] = {part: Counter() for part in PARTS}
     items: dict[int, list[str]] = {}
     for token, around in _leaves(markdown):
         if token.type != "inline":
             found["code"][token.info.strip(), token.content.strip("\n")] += 1
             continue
-        said = _said(token)
+        text = _text_of(token)
         inside = {outer.type for outer in around}
         if around and around[-1].type == "heading_open":
-            found["headings"][around[-1].tag, said] += 1
+            found["headings"][around[-1].tag, text] += 1
         elif around and around[-1].tag in ("th", "td"):
-            found["cells"][around[-1].tag, said] += 1
+            found["cells"][around[-1].tag, text] += 1
         elif "list_item_open" in inside:
             item = next(outer for outer in reversed(around) if outer.type == "list_item_open")
-            items.setdefault(id(item), [_marker(around)]).append(said)
+            items.setdefault(id(item), [_marker(around)]).append(text)
         elif "blockquote_open" in inside:
-            found["quotes"][said,] += 1
+            found["quotes"][text,] += 1
         _add_addresses(token, url, found)
-    found["items"].update((marker, " ".join(said)) for marker, *said in items.values())
+    found["items"].update((marker, " ".join(text)) for marker, *text in items.values())
     return found
 
 
 def _leaves(markdown: str) -> Iterator[tuple[Token, list[Token]]]:
-    """Every piece of text or code, and the tokens that are open around it, outermost first."""
+    """Every piece of text or code, and the tokens open around it, outermost first."""
     around: list[Token] = []
     for token in _PARSER.parse(markdown):
         if token.nesting > 0:
@@ -66,14 +66,14 @@ def _marker(around: list[Token]) -> str:
     return next(_LISTS[outer.type] for outer in reversed(around) if outer.type in _LISTS)
 
 
-def _said(inline: Token) -> str:
-    said = []
+def _text_of(inline: Token) -> str:
+    text = []
     for child in inline.children or ():
         if child.type in ("text", "code_inline"):
-            said.append(child.content)
+            text.append(child.content)
         elif child.type in ("softbreak", "hardbreak"):
-            said.append(" ")
-    return " ".join("".join(said).split())
+            text.append(" ")
+    return " ".join("".join(text).split())
 
 
 def _add_addresses(inline: Token, url: str, found: dict[str, Counter[tuple[str, ...]]]) -> None:

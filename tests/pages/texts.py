@@ -1,4 +1,4 @@
-"""What good short pages say, in many kinds and languages: (kind, language, title, body)."""
+"""Texts of good short pages, in many kinds and languages: (kind, language, title, body)."""
 
 from __future__ import annotations
 

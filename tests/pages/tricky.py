@@ -1,4 +1,4 @@
-"""Good short pages that speak of walls, cookies, robots and JavaScript without being a wall."""
+"""Good short pages about block pages, cookies, robots and JavaScript."""
 
 from __future__ import annotations
 

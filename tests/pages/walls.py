@@ -1,4 +1,4 @@
-"""Walls that answer with 200, after patterns of real ones: (name, what validation should say, page)."""
+"""Block pages with status 200, after real ones: (name, expected validation result, page)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Whole pages written for us, in the templates of the real web, each with what a careful reader would keep of it.
+"""Whole pages written for these tests, in the templates of the real web, each with what a careful reader would keep.
 
-`html/NAME.html` is the page, `NAME.md` the part of it that counts, as CommonMark with GFM tables, and `NAME.json` what
-is known about it. The gold text is the Markdown's: the headline once, captions too; no comments, bios or related links.
-On a forum it is what the posts say, on a product its name, description and specs, on a list the titles and teasers.
+`html/NAME.html` is the page, `NAME.md` its relevant part, as CommonMark with GFM tables, and `NAME.json` its facts. The
+gold text is that of the Markdown: the headline once, with captions; no comments, bios or related links. On a forum it
+is the text of the posts, on a product its name, description and specs, on a list the titles and teasers.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tests.pages.markdown_parts import lines_of
 
 FOLDER = Path(__file__).parent / "html"
 NOW = datetime(2026, 4, 1, tzinfo=UTC).timestamp()
-"""The day on which all pages are read; none of them is younger."""
+"""The day on which all pages are read; none of them is newer."""
 
 
 class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The facts of a page. Empty means that the page does not tell, and nothing must be made up."""
+    """The facts of a page. Empty means that the page does not say, and nothing must be made up."""
 
     kind: str
     url: str
@@ -41,7 +41,7 @@ class WrittenPage(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The gold text, a paragraph to a line."""
+        """The gold text, one paragraph per line."""
         return "\n".join(lines_of(self.markdown))
 
 

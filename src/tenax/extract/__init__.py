@@ -1,11 +1,11 @@
-"""Reading a document: bytes in, one DOM, everything a page yields out.
+"""Turns bytes into content: one DOM per page, everything else read from it.
 
-Everything here is pure and bounded. `extract_content` judges what the body is (`html.media_type`), decodes it by the
-WHATWG order (`html.charset`), parses once (`html.parser`), and takes title, description, canonical URL, language,
-robots hints, visible text and links from that one DOM. It never raises, whatever the bytes are: a page that would cost
-too much CPU time or memory (`budget`) is not read, and says why.
+Everything here is pure and bounded. `extract_content` determines the type of the body (`html.media_type`), decodes it
+in the WHATWG order (`html.charset`), parses it once (`html.parser`), and reads title, description, canonical URL,
+language, robots hints, visible text and links from that DOM. It never raises, whatever the bytes are: a page that would
+cost too much CPU time or memory (`budget`) yields no content but the reason.
 
-Names are loaded when they are first used: the database compares fingerprints, and needs no parser for it.
+Names are loaded on first use: the database compares fingerprints, which needs no parser.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What reading one page may cost: CPU time, which only the caller can measure, and the reason when it was too much."""
+"""The CPU limit of one page, measured by a clock of the caller, and the reason when it is exceeded."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Callable
 
 
 class ExtractLimitExceeded(Exception):
-    """The page costs more than a page may: nothing is kept of it. Its text is the whole reason, for people."""
+    """The page exceeds a limit: nothing of it is kept. The message is the complete reason, for people."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"too costly to read: {reason}")
 
 
 class CpuBudget:
-    """The CPU time of one page, from now on. It is looked at between steps, so no step may take long by itself."""
+    """The CPU time of one page, from now on. Checked between steps, so no step may take long by itself."""
 
     __slots__ = ("_cpu_seconds", "_deadline", "_seconds", "_setting")
 
     def __init__(self, cpu_seconds: Callable[[], float], seconds: float, setting: str = "") -> None:
-        """`cpu_seconds` is a clock of CPU time; `setting` is the one that allows more, for the reason."""
+        """`cpu_seconds` is a clock of CPU time; `setting` is the one that raises the limit, named in the reason."""
         self._setting = setting
         self._cpu_seconds = cpu_seconds
         self._seconds = seconds

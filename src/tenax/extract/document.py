@@ -1,4 +1,4 @@
-"""The whole reading of one body: decoded, sniffed, parsed once, and everything a page yields taken from it."""
+"""Extracts the content of one body: sniff, decode, parse once, and read everything from that tree."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from tenax.extract.text.visible import MAX_TEXT_CHARS, plain_text
 from tenax.model import PageKind, Value
 
 _MAX_NULS = 10_000
-"""Of a long page. The parser takes 17 bytes for each; with more of them it is no page that anybody wrote."""
+"""For a long page. The parser needs 17 bytes for each; no real page has more."""
 
 ResolverFactory: TypeAlias = Callable[[str | None], Callable[[str], str]]
-"""Given the `<base href>` of the page, a function that makes an address of the page absolute."""
+"""Maps the `<base href>` of the page to a function that makes a URL of the page absolute."""
 
 
 class Content(Value, frozen=True):
-    """What a body yields. Hrefs are as written: the caller resolves them against the URL and `base_href`."""
+    """The content of a body. Hrefs are as written: the caller resolves them against the URL and `base_href`."""
 
     media: MediaKind
     """`other`: nothing was read, and `media_reason` says why."""
@@ -47,10 +47,10 @@ class Content(Value, frozen=True):
     language_confidence: float = 0.0
     """From 0 to 1."""
     headline: str = ""
-    """The title of what the page tells, without the name of the site; `title` is what a browser's tab shows."""
+    """The title of the content without the site name; `title` is what a browser tab shows."""
     authors: tuple[str, ...] = ()
     published: str | None = None
-    """ISO 8601, a date or a moment; never in the future."""
+    """ISO 8601, a date or a timestamp; never in the future."""
     modified: str | None = None
     site_name: str = ""
     section: str = ""
@@ -58,29 +58,29 @@ class Content(Value, frozen=True):
     image: str | None = None
     """As written; the caller resolves it."""
     text: str = ""
-    """Everything that is seen."""
+    """All visible text."""
     article: str = ""
-    """The clean part: what the page is there for, a paragraph to a line."""
+    """The main content, one paragraph per line."""
     markdown: str = ""
-    """The same with its structure."""
+    """The article with its structure."""
     abstract: str = ""
     words: int = 0
-    """Of the clean part; in scripts without spaces two characters count as one."""
+    """Words of the article; in scripts without spaces two characters count as one."""
     fingerprint: bytes = b""
-    """Of the clean part, see `fingerprint.near_fingerprint`; empty when there is none."""
+    """Of the article, see `fingerprint.near_fingerprint`; empty when there is none."""
     links: tuple[Link, ...] = ()
     base_href: str | None = None
     feeds: tuple[str, ...] = ()
-    """Where the page says that feeds are, as written."""
+    """Declared feeds, as written."""
     next_href: str = ""
-    """Where its head says that it goes on, as written."""
+    """The declared next page, as written."""
     is_noindex: bool = False
     is_nofollow: bool = False
     content_hash: str = ""
-    """SHA-256 of the text, hex; that of nothing when there is no text."""
+    """SHA-256 of the text, hex; the hash of the empty text when there is none."""
     truncated_reason: str = ""
-    """Set when the page has more elements than are parsed, or more blocks than are judged: how far it was read. The
-    rest of it is missing here."""
+    """Set when the page has more elements than are parsed, or more blocks than are scored: how far it was read. The
+    rest is missing here."""
 
 
 def extract_content(
@@ -92,10 +92,10 @@ def extract_content(
     now: float | None = None,
     budget: CpuBudget | None = None,
 ) -> Content:
-    """Read a body of any size and manners; never raises. `robots_header` is X-Robots-Tag, lines joined by newlines.
+    """Extract the content of any body; never raises. `robots_header` is X-Robots-Tag, lines joined by newlines.
 
-    `url` is the page's own: it helps to date it and to tell what it is. Without `now` it has no dates, for none may lie
-    in the future. Of a page that costs more than it may, nothing is read. Without a budget only its memory is bounded.
+    `url` is the page's own: it helps to date and classify the page. Without `now` there are no dates, because none may
+    be in the future. A page that exceeds its limits yields no content. Without a budget only memory is bounded.
     """
     try:
         return extract_with_dom(body, content_type, robots_header, url=url, now=now, budget=budget)[0]
@@ -104,7 +104,7 @@ def extract_content(
 
 
 def empty_content(reason: str) -> Content:
-    """A document of which nothing was read."""
+    """A `Content` without anything read."""
     return Content("other", reason, content_hash=content_hash(""))
 
 
@@ -122,19 +122,19 @@ def extract_with_dom(
     robot_names: Sequence[str] = (),
     budget: CpuBudget | None = None,
 ) -> tuple[Content, Dom | None]:
-    """The same, with the tree it was read from, for those who must look closer: a page is parsed once.
+    """The same, with the parsed tree for further use: a page is parsed once.
 
-    `resolver` makes the addresses in the Markdown absolute; without one they are as written. Without the article there
-    is title, description, language as declared, text and links, and nothing that takes longer. Without the kernel
-    all is read in Python, as it is where there is none. `robot_names` are further names that rules for robots may mean
-    us by, in lower case. Raises `ExtractLimitExceeded` for a page that costs more than it may.
+    `resolver` makes the URLs in the Markdown absolute; without it they are as written. `with_article=False` extracts
+    only title, description, declared language, text and links, and nothing slower. `with_native=False` does everything
+    in Python, as where no native library exists. `robot_names` are additional names by which robots rules may address
+    us, in lower case. Raises `ExtractLimitExceeded` for a page that exceeds its limits.
     """
     sniffed = sniff_media(body, content_type)
     if sniffed.kind == "html":
         decoded = decode(body, content_type)
         charset, charset_source = decoded.charset, decoded.source
         html = decoded.utf_8 if decoded.utf_8 is not None else decoded.text.encode("utf-8", "replace")
-        del decoded  # as text it may take four times as much as the page
+        del decoded  # as text it may take four times the memory
         if len(html) > MAX_TEXT_CHARS and html.count(b"\0") > _MAX_NULS:
             html = html.translate(None, b"\0")
         dom, html_bytes = Dom(html, budget), len(html)
@@ -183,10 +183,8 @@ def extract_with_dom(
 
 def _truncation_reason(dom: Dom, html_bytes: int, is_truncated_text: bool) -> str:
     if is_truncated_text:
-        return f"read to character {MAX_TEXT_CHARS:,}, each text counted as {MIN_TEXT_CHARS} at least"
-    return (
-        f"read to byte {dom.truncated_at:,} of {html_bytes:,}, for it has so many elements" if dom.truncated_at else ""
-    )
+        return f"read to character {MAX_TEXT_CHARS:,} (each text counts as at least {MIN_TEXT_CHARS})"
+    return f"read to byte {dom.truncated_at:,} of {html_bytes:,}: too many elements" if dom.truncated_at else ""
 
 
 def _detect_language(native_page: NativePage | None, text: str, declared: str | None) -> Language:
@@ -199,7 +197,7 @@ def _detect_language(native_page: NativePage | None, text: str, declared: str | 
 def _skim_content(
     dom: Dom, native_page: NativePage | None, robots_header: str | None, robot_names: Sequence[str]
 ) -> Content:
-    """What can be had without a second look."""
+    """What one quick pass yields."""
     body = skim_body(dom, native_page)
     dom.check_budget("reading its text")
     about = skim_metadata(dom, robots_header, robot_names)
@@ -230,14 +228,14 @@ def _read_content(
     with_markdown: bool,
     robot_names: Sequence[str],
 ) -> Content:
-    """Everything but how the page came."""
+    """Everything but the fields of the response."""
     head = read_head(dom)
     base_href = read_base_href(dom)
     resolve = resolver(base_href) if resolver is not None else None
     body = read_body(dom, native_page, read_page_hints(head, url), resolve, with_markdown=with_markdown)
     dom.check_budget("reading its text")
     about = read_metadata(dom, robots_header, url=url, now=now, text=body.text, head=head, robot_names=robot_names)
-    dom.check_budget("reading what it says about itself")
+    dom.check_budget("reading its metadata")
     language = _detect_language(native_page, body.article or body.text, about.language)
     return Content(
         "html",

@@ -1,4 +1,4 @@
-"""Reading the body of a page as quickly as can be: by the kernel, or in Python where it has not got the page."""
+"""Reads the body of a page: with the native code, or in Python where that does not support the page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tenax.model import PageKind
 
 
 def skim_body(dom: Dom, native_page: NativePage | None = None) -> PageBody:
-    """The text and the links."""
+    """Only text and links."""
     if native_page is not None:
         with suppress(Unsupported):
             skimmed = native_page.skim()
@@ -32,12 +32,12 @@ def read_body(
     *,
     with_markdown: bool = True,
 ) -> PageBody:
-    """All of it. `resolve` makes the addresses in the Markdown absolute; without one they are as written."""
+    """The whole body. `resolve` makes the URLs in the Markdown absolute; without it they are as written."""
     if native_page is not None:
         with suppress(Unsupported):
             return _read_body_native(dom, native_page, hints, resolve, with_markdown)
     from tenax.extract.python_body import (
-        read_body_in_python,  # a third of all that reading loads; most pages never need it
+        read_body_in_python,  # a third of the import cost; most pages never need it
     )
 
     return read_body_in_python(dom, hints, resolve, with_markdown=with_markdown)
@@ -47,12 +47,12 @@ def _read_body_native(
     dom: Dom, native_page: NativePage, hints: PageHints, resolve: ResolveUrl | None, with_markdown: bool
 ) -> PageBody:
     answer = native_page.read(hints.title.lower(), (*page_hint_values(hints), *address_word_values(hints)))
-    dom.check_budget("judging its blocks")
+    dom.check_budget("scoring its blocks")
     markdown = ""
     if with_markdown:
         hrefs = answer.hrefs if resolve is None else map(resolve, answer.hrefs)
         addresses = list(map(format_href, hrefs))
-        dom.check_budget("resolving its addresses")
+        dom.check_budget("resolving its URLs")
         markdown = native_page.markdown(addresses)
     return PageBody(
         answer.text,

@@ -1,4 +1,4 @@
-"""Reading the body of a page in Python: the definition of what the kernel does, and what reads where it cannot."""
+"""Reads the body of a page in Python: the reference for the native code, and the fallback where that cannot read it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from tenax.extract.text.visible import MAX_TEXT_CHARS, strip_controls
 def read_body_in_python(
     dom: Dom, hints: PageHints, resolve: ResolveUrl | None = None, *, with_markdown: bool = True
 ) -> PageBody:
-    """See `quick_body.read_body`. No step looks at the page's time, so that is looked at between them."""
+    """See `native_body.read_body`. No step checks the CPU budget itself, so it is checked between them."""
     walk = dom.walk
     dom.check_budget("walking through it")
     blocks = Blocks(walk)
-    dom.check_budget("parting it into blocks")
+    dom.check_budget("splitting it into blocks")
     text = strip_controls(blocks.marked)
-    # Where nothing but our own marks was taken out, there is nothing to take out of its parts.
+    # If only our own marks were removed, the parts need no cleaning.
     is_clean = len(text) + blocks.mark_count == len(blocks.marked)
     layout = PageLayout(blocks, hints)
     kind = classify_page(layout)
-    dom.check_budget("outlining it")
+    dom.check_budget("computing its layout")
     kept = select_article(blocks, layout, kind).kept
-    dom.check_budget("judging its blocks")
+    dom.check_budget("scoring its blocks")
     article = article_text(blocks, kept)
     article = article if is_clean else strip_controls(article)
     markdown = render_markdown(blocks, kept, resolve) if with_markdown else ""

@@ -1,4 +1,4 @@
-"""A page cut into blocks, and what is counted of each."""
+"""A page split into blocks, and the counts of each."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def blocks_of(html: str) -> Blocks:
         ("<p>  lots\n of\t space&nbsp;here  ", ["lots of space here"]),
     ],
 )
-def test_cut(html: str, texts: list[str]) -> None:
+def test_split_into_blocks(html: str, texts: list[str]) -> None:
     assert blocks_of(html).texts == texts
 
 
@@ -67,7 +67,7 @@ def test_links(html: str, chars: list[int], counts: list[int]) -> None:
     [
         ("two words", 9, 2, 0),
         ("Well, yes. No? Or so!", 21, 5, 3),
-        ("Page 3.14, 5", 12, 3, 0),  # a few words pause nowhere
+        ("Page 3.14, 5", 12, 3, 0),  # a few words have no punctuation
         ("Ja, das war früher.", 19, 4, 2),
         ("日本語です。", 11, 3, 1),
         ("한국어", 6, 2, 0),
@@ -80,7 +80,7 @@ def test_counts(text: str, chars: int, words: int, pauses: int) -> None:
     assert (blocks.chars, blocks.words, blocks.punctuation_counts) == ([chars], [words], [pauses])
 
 
-def test_sums_before_a_place() -> None:
+def test_prefix_sums() -> None:
     long = "x, " * 30
     blocks = blocks_of(f"<p>{long}<p>ab <a>cd</a><p>{long}<a>{long}</a><a>{long}</a>")
     assert min(len(blocks.texts[0]), len(blocks.texts[2])) >= LONG_BLOCK_CHARS
@@ -90,7 +90,7 @@ def test_sums_before_a_place() -> None:
     assert blocks.long_blocks_before == [0, 1, 1, 1]  # long, but mostly links, is no paragraph
 
 
-def test_the_span_of_a_box() -> None:
+def test_box_span() -> None:
     blocks = blocks_of("<div>a<p>b<br><br>c</p></div><section></section><main><p>d</main>")
     tags = blocks.walk.box_tags
     names = {tag_number(name): name for name in ("div", "p", "section", "main")}
@@ -100,8 +100,8 @@ def test_the_span_of_a_box() -> None:
 
 @settings(deadline=None, max_examples=150)
 @given(MARKUP)
-def test_any_markup_is_cut_whole(html: str) -> None:
-    """Every word that is seen is in one block, in its order; and all columns go together."""
+def test_any_markup_is_split_completely(html: str) -> None:
+    """Every visible word is in exactly one block, in order; and all columns have the same length."""
     dom = Dom(html)
     blocks = Blocks(dom.walk)
     assert " ".join(blocks.texts).split() == page_text(dom).split()
@@ -118,13 +118,13 @@ def test_any_markup_is_cut_whole(html: str) -> None:
 
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.sampled_from(["one", "two words", "日本"]), min_size=1, max_size=8))
-def test_a_block_is_where_its_paragraph_is(texts: list[str]) -> None:
+def test_blocks_of_paragraphs(texts: list[str]) -> None:
     blocks = blocks_of("".join(f"<section><p>{text}</p></section>" for text in texts))
     assert blocks.texts == texts
     assert [blocks.span(box) for box in blocks.boxes] == [(at, at + 1) for at in range(len(texts))]
 
 
-def test_marks_of_our_own_in_a_page_are_none() -> None:
+def test_mark_characters_in_a_page_are_no_marks() -> None:
     blocks = blocks_of("<p>&#1;<p>a&#1;b<p>c&#2;d<br><br>e<p>\x02")
     assert [strip_controls(text) for text in blocks.texts] == ["", "ab", "cd", "e", ""]
     assert all(blocks.texts)
@@ -133,22 +133,22 @@ def test_marks_of_our_own_in_a_page_are_none() -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(MARKUP)
-def test_without_its_marks_the_text_is_that_of_the_page(html: str) -> None:
+def test_text_without_marks_is_page_text(html: str) -> None:
     dom = Dom(html)
     assert strip_controls(Blocks(dom.walk).marked) == page_text(dom)
 
 
 @settings(max_examples=50)
 @given(st.lists(st.text(st.sampled_from("ab ,.?!;"), min_size=1).filter(str.strip), max_size=8))
-def test_words_and_pauses_are_those_of_each_block(texts: list[str]) -> None:
+def test_words_and_punctuation_per_block(texts: list[str]) -> None:
     texts = ["Der Fährmann, so hieß es, kam zu spät.", *texts]
     blocks = blocks_of("".join(f"<p>{text}</p>" for text in texts))
-    said = [" ".join(text.split()) for text in texts]
-    assert blocks.words == [len(text.split()) for text in said]
-    assert blocks.punctuation_counts == [sum(map(text.count, ",.?")) if len(text.split()) > 3 else 0 for text in said]
+    lines = [" ".join(text.split()) for text in texts]
+    assert blocks.words == [len(text.split()) for text in lines]
+    assert blocks.punctuation_counts == [sum(map(text.count, ",.?")) if len(text.split()) > 3 else 0 for text in lines]
 
 
 @pytest.mark.parametrize("html", ["", "<p>a<p>b", "<p>a<br><br>b<br><br>c<p>d", "<p>a\x01b\x02c"])
-def test_it_is_known_how_many_marks_are_ours(html: str) -> None:
+def test_mark_count(html: str) -> None:
     blocks = blocks_of(html)
     assert blocks.mark_count == sum(map(blocks.marked.count, "\x01\x02"))

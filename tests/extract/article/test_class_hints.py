@@ -1,4 +1,4 @@
-"""What names and first words say about a part of a page."""
+"""Hints from names and first words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tenax.extract.article.class_hints import (
 
 
 @pytest.mark.parametrize(
-    ("name", "marks"),
+    ("name", "hints"),
     [
         ("", set()),
         ("xyzzy", set()),
@@ -43,24 +43,24 @@ from tenax.extract.article.class_hints import (
         ("unshown", set()),
     ],
 )
-def test_marks_of_names(name: str, marks: set[str]) -> None:
+def test_name_hints(name: str, hints: set[str]) -> None:
     found = find_name_hints(name)
-    assert {mark for mark in HINT_NAMES if found & HINT_BIT[mark]} == marks
-    assert find_name_hints(name) == found  # remembered, and the same
+    assert {hint for hint in HINT_NAMES if found & HINT_BIT[hint]} == hints
+    assert find_name_hints(name) == found  # cached, and the same
 
 
-def test_a_name_of_any_length_is_read_in_part() -> None:
+def test_long_name_is_read_in_part() -> None:
     assert find_name_hints("x " * 150 + "nav") == 0
     assert find_name_hints("x " * 140 + "nav") == HINT_BIT["nav"]
 
 
-def test_names_are_forgotten_before_they_fill_the_memory() -> None:
+def test_name_cache_is_limited() -> None:
     for number in range(20_001):
         find_name_hints(f"nav n{number}")
     assert find_name_hints("nav n0") == HINT_BIT["nav"]
 
 
-def test_each_mark_has_a_bit_of_its_own() -> None:
+def test_each_hint_has_its_own_bit() -> None:
     assert sum(HINT_BIT.values()) == (1 << len(HINT_NAMES)) - 1
     assert {*TAG_HINTS.values(), *ROLE_HINTS.values()} <= set(HINT_NAMES)
 
@@ -96,5 +96,5 @@ def test_beginnings(text: str, number: int) -> None:
 
 
 def test_every_beginning_is_one_group() -> None:
-    """The numbers are features that were learned: a group inside a pattern would shift them."""
+    """The numbers are learned features: a group inside a pattern would shift them."""
     assert [re.compile(pattern).groups for pattern in BEGINNING_PATTERNS] == [0] * 12

@@ -1,4 +1,4 @@
-"""Learned tables: what a hand-made one adds up to, and that the shipped ones can be run."""
+"""Learned tables: the sums of a small one, and that the shipped ones run."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def test_a_table_adds_up_its_trees() -> None:
     assert compile_sum(Table(()), ("size",), set())((3,)) == 0.0
 
 
-def test_an_unknown_feature_is_refused() -> None:
+def test_unknown_feature_is_rejected() -> None:
     with pytest.raises(KeyError):
         compile_sum(Table((SIZE,)), ("size",), set())
 
 
 @pytest.mark.parametrize("fractions", [frozenset(), frozenset(("size",))], ids=["whole", "not whole"])
 @pytest.mark.parametrize("tree", ["__import__('os')", ["size", "1 or x", 0, 1], ["size", 1, "x", 0]])
-def test_what_is_no_number_never_becomes_code(tree: Tree, fractions: frozenset[str]) -> None:
+def test_only_numbers_become_code(tree: Tree, fractions: frozenset[str]) -> None:
     with pytest.raises(ValueError, match="could not convert"):
         compile_sum(Table((tree,)), ("size",), fractions)
 
@@ -60,23 +60,23 @@ GROUP: Tree = ["around", 0, -10, 10]
 ALL: Tree = ["of all", 0, -100, 100]
 
 
-def totals(table: Table, rows: Sequence[FeatureValues], places: list[int]) -> list[float]:
+def totals(table: Table, rows: Sequence[FeatureValues], indexes: list[int]) -> list[float]:
     groups: dict[int, FeatureValues] = {0: (0.0,), 1: (1.0,)}
-    return compile_row_sums(table, ("own",), ("around",), ("of all",), set())(rows, places, groups, (1.0,))
+    return compile_row_sums(table, ("own",), ("around",), ("of all",), set())(rows, indexes, groups, (1.0,))
 
 
-def test_rows_use_their_own_numbers_their_groups_and_those_of_all() -> None:
+def test_rows_use_own_group_and_shared_values() -> None:
     table = Table((ROW, GROUP, ALL))
     assert totals(table, [(0,), (1,), (1,), (0,)], [0, 0, 1, 0]) == [89, 91, 111, 89]
     assert totals(table, [], []) == []
 
 
-def test_a_row_without_numbers_is_none_and_needs_no_group() -> None:
+def test_row_without_values_needs_no_group() -> None:
     assert totals(Table((ROW, GROUP)), [(), (1,), ()], [7, 1, 8]) == [NO_ROW_SUM, 11, NO_ROW_SUM]
 
 
-def test_the_nearest_family_has_the_name() -> None:
-    """A name that row, group and all share is the row's."""
+def test_row_values_win_over_group_and_shared_values() -> None:
+    """A name that row, group and shared values have in common is the row's."""
     run = compile_row_sums(Table((["x", 0, -1, 1],)), ("x",), ("x",), ("x",), set())
     assert run([(1.0,)], [0], {0: (0.0,)}, (0.0,)) == [1]
 
@@ -84,25 +84,25 @@ def test_the_nearest_family_has_the_name() -> None:
 @pytest.mark.parametrize(
     ("first", "expected"),
     [
-        (3.0, 30.0),  # sure: not refined, but scaled
+        (3.0, 30.0),  # certain: not refined, but scaled
         (-3.0, -30.0),
         (2.0, 20.0),
         (1.9, 1.9 + 0.5),
         (-1.9, -1.9 + 0.5),
     ],
 )
-def test_a_sure_sum_ends_early(first: float, expected: float) -> None:
+def test_certain_sum_exits_early(first: float, expected: float) -> None:
     table = Table((first, 0.5), exits=((1, 2.0, 10.0),))
     assert totals(table, [(0,)], [0]) == [pytest.approx(expected)]
 
 
-def test_the_first_exit_that_is_sure_is_taken() -> None:
+def test_first_certain_exit_is_taken() -> None:
     table = Table((["own", 0, 1, 5], 2, 0.5), exits=((1, 4.0, 2.0), (2, 3.0, 3.0)))
     assert totals(table, [(0,), (1,)], [0, 0]) == [9.0, 10.0]
 
 
-def test_a_large_table_in_parts_means_the_same() -> None:
-    """It is parted where a sum may end early."""
+def test_large_table_in_parts_gives_the_same_sum() -> None:
+    """It is split where a sum may end early."""
     trees = tuple(["own", number % 7, -0.01, 0.01 + number / 10_000] for number in range(300))
     rows = [(number,) for number in range(8)]
     plain = totals(Table(trees), rows, [0] * 8)
@@ -113,7 +113,7 @@ def test_a_large_table_in_parts_means_the_same() -> None:
 
 
 def answer(tree: Tree, numbers: dict[str, float]) -> float:
-    """The plain meaning of a tree, step by step."""
+    """A tree evaluated step by step."""
     while isinstance(tree, list):
         feature, threshold, low, high = tree
         tree = low if numbers[feature] <= threshold else high
@@ -129,8 +129,8 @@ TREES = st.recursive(
 
 
 @given(st.lists(TREES, max_size=4), st.integers(-100, 100), NUMBERS)
-def test_compiled_trees_mean_what_they_say(trees: list[Tree], a: int, b: float) -> None:
-    """Of whole numbers as of others, whatever they are compared with."""
+def test_compiled_trees_equal_interpreted_trees(trees: list[Tree], a: int, b: float) -> None:
+    """For integers and others, whatever they are compared with."""
     table, expected = Table(tuple(trees)), sum(answer(tree, {"a": a, "b": b}) for tree in trees)
     assert compile_sum(table, ("a", "b"), {"b"})((a, b)) == pytest.approx(expected)
     assert compile_row_sums(table, ("a",), ("b",), ("c",), {"b"})([(a,)], [0], {0: (b,)}, (0,)) == [
@@ -138,7 +138,7 @@ def test_compiled_trees_mean_what_they_say(trees: list[Tree], a: int, b: float) 
     ]
 
 
-def test_the_tables_that_come_with_tenax() -> None:
+def test_shipped_tables() -> None:
     kept = load_tables("kept.json")
     assert set(kept) == {"article", "other"}
     for table in kept.values():

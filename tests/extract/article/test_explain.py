@@ -1,4 +1,4 @@
-"""The reasons for what was kept and dropped."""
+"""The reasons for kept and dropped blocks."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ PAGE = f"""
 HINTS = PageHints(title="The key of the ferry")
 
 
-def whys(html: str, kept: dict[str, bool], hints: PageHints = HINTS) -> dict[str, str]:
-    """The reasons by the texts of the blocks; what is not named as kept or dropped is dropped."""
+def explain(html: str, kept: dict[str, bool], hints: PageHints = HINTS) -> dict[str, str]:
+    """The reasons by the texts of the blocks; blocks not named are dropped."""
     blocks = Blocks(Dom(html).walk)
     decided = [kept.get(text, False) for text in blocks.texts]
     features = compute_features(blocks, PageLayout(blocks, hints))
@@ -56,14 +56,14 @@ CASES = [
     (f"First {PROSE}", True, "prose in the main part"),
     (f"Then {PROSE}", True, "prose in the main part"),
     ("So it went.", True, "short, between kept paragraphs"),
-    ("Where it was", True, "a heading above what is kept"),
-    ("under the mat", True, "an item of a list in the main part"),
+    ("Where it was", True, "a heading above kept text"),
+    ("under the mat", True, "a list item in the main part"),
     ("key = find()", True, "code in the main part"),
-    ("keys lost", True, "a part of a table in the main part"),
+    ("keys lost", True, "part of a table in the main part"),
     ("It was not me.", True, "a quotation in the main part"),
     ("Seven kinds of rope, read", True, "in the main part"),
-    ("The key of the ferry", False, "the title, which is told apart; only a few words"),
-    ("The Harbour Post", False, "in the page's header; 100 % links"),
+    ("The key of the ferry", False, "the title, which is stored separately; only a few words"),
+    ("The Harbour Post", False, "in the page header; 100 % links"),
     ("Press here to find more keys", False, "a button or a field"),
     ("Nobody sees this.", False, "hidden; only a few words"),
     ("Seven kinds of rope, read", False, "76 % links; short, between dropped blocks"),
@@ -73,47 +73,47 @@ CASES = [
         False,
         "under the heading “Related stories”; after the main part",
     ),
-    ("First!", False, "said to be a comment; under the heading “Related stories”"),
-    ("Again and again it says just this", False, "after the main part; said 3 times on the page"),
+    ("First!", False, "in a part named as comments; under the heading “Related stories”"),
+    ("Again and again it says just this", False, "after the main part; 3 times on the page"),
     (f"First {PROSE}", False, NO_SINGLE_REASON),
     ("First!", True, NO_SINGLE_REASON),
 ]
 DECIDED = {text: is_kept for text, is_kept, _ in reversed(CASES)} | {f"At last {PROSE}": True, "1": True}
-"""The page as it should be decided; of two cases with one block the first."""
+"""The expected decisions; of two cases with one block the first."""
 
 
 @pytest.mark.parametrize(("text", "is_kept", "why"), CASES, ids=[f"{text[:20]} {kept}" for text, kept, _ in CASES])
 def test_reasons(text: str, is_kept: bool, why: str) -> None:
-    assert whys(PAGE, DECIDED | {text: is_kept})[text] == why
+    assert explain(PAGE, DECIDED | {text: is_kept})[text] == why
 
 
-def test_a_name_nearby_says_more_than_one_further_up() -> None:
+def test_nearest_hint_wins() -> None:
     html = f"<nav><div><div><div class='footer'><p>Hello, harbour.</p></div></div></div></nav><p>{PROSE}</p>"
-    assert whys(html, {PROSE: True})["Hello, harbour."].startswith("in a footer;")
+    assert explain(html, {PROSE: True})["Hello, harbour."].startswith("in a footer;")
 
 
-def test_what_is_hidden_is_hidden_however_far_up_that_is_said() -> None:
+def test_hidden_ancestor_is_a_reason_at_any_distance() -> None:
     html = f"<div hidden><div><div><div class='footer'><p>Hello, harbour.</p></div></div></div></div><p>{PROSE}</p>"
-    assert whys(html, {PROSE: True})["Hello, harbour."].startswith("hidden;")
+    assert explain(html, {PROSE: True})["Hello, harbour."].startswith("hidden;")
 
 
-def test_a_long_list_of_links_is_not_called_short() -> None:
+def test_long_link_list_is_not_short() -> None:
     links = " ".join(f'<a href="/{number}">Story number {number}</a>' for number in range(9))
     html = f"<div><p>First {PROSE}</p><p>{links}</p><p>Then {PROSE}</p></div>"
     text = " ".join(f"Story number {number}" for number in range(9))
-    assert whys(html, dict.fromkeys((f"First {PROSE}", text, f"Then {PROSE}"), True))[text] == "in the main part"
-    assert whys(html, {})[text] == "94 % links"
+    assert explain(html, dict.fromkeys((f"First {PROSE}", text, f"Then {PROSE}"), True))[text] == "in the main part"
+    assert explain(html, {})[text] == "94 % links"
 
 
-def test_what_the_whole_page_is_called_is_no_reason() -> None:
+def test_hints_on_body_are_no_reason() -> None:
     html = f"<body class='footer'><div><p>{PROSE}</p></div><div class='share'><p>Hello, harbour people.</p></div>"
-    assert whys(html, {})["Hello, harbour people."].startswith("among buttons for sharing;")
-    assert whys(html, {})[PROSE] == NO_SINGLE_REASON
+    assert explain(html, {})["Hello, harbour people."].startswith("among share buttons;")
+    assert explain(html, {})[PROSE] == NO_SINGLE_REASON
 
 
-def test_a_heading_is_shown_in_part_when_it_is_long() -> None:
+def test_long_heading_is_shortened() -> None:
     html = f"<div><p>{PROSE}</p></div><h3>Related stories from all over the coast</h3><p>Of tar and glass, say.</p>"
-    assert whys(html, {})["Of tar and glass, say."].startswith("under the heading “Related stories from all…”")
+    assert explain(html, {})["Of tar and glass, say."].startswith("under the heading “Related stories from all…”")
 
 
 BEGUN = {
@@ -133,16 +133,16 @@ BEGUN = {
 
 
 @pytest.mark.parametrize("text", BEGUN)
-def test_what_a_text_begins_like(text: str) -> None:
-    assert f"begins like {BEGUN[text]}" in whys(f"<p>{PROSE}</p><p>{text}</p>", {})[text]
+def test_beginning_labels(text: str) -> None:
+    assert f"begins like {BEGUN[text]}" in explain(f"<p>{PROSE}</p><p>{text}</p>", {})[text]
 
 
-def test_every_beginning_has_words() -> None:
+def test_every_beginning_has_a_label() -> None:
     assert sorted(classify_beginning(text.lower()) for text in BEGUN) == list(range(1, len(BEGINNING_PATTERNS) + 1))
 
 
 @pytest.mark.parametrize("page", written_pages(), ids=lambda page: page.name)
-def test_every_block_has_a_reason_or_two(page: WrittenPage) -> None:
+def test_every_block_has_one_or_two_reasons(page: WrittenPage) -> None:
     blocks = Blocks(Dom(page.html).walk)
     features = compute_features(blocks, PageLayout(blocks, PageHints(title=page.about.title)))
     for is_kept in (True, False):

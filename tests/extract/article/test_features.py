@@ -1,4 +1,4 @@
-"""The numbers by which blocks are judged."""
+"""The values by which blocks are scored."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAGE = """
 
 
 def numbers_of(html: str, text: str, hints: PageHints = HINTS) -> dict[str, float]:
-    """The numbers of the first block with this text, by name."""
+    """The values of the first block with this text, by name."""
     blocks = Blocks(Dom(html).walk)
     features = compute_features(blocks, PageLayout(blocks, hints))
     at = blocks.texts.index(text)
@@ -50,18 +50,18 @@ def numbers_of(html: str, text: str, hints: PageHints = HINTS) -> dict[str, floa
         ("Two @ sea:", {"ends": 0, "same text": 2, "before link share": 1.0, "after chars": 10}),
     ],
 )
-def test_numbers_of_a_block(text: str, expected: dict[str, float]) -> None:
+def test_block_values(text: str, expected: dict[str, float]) -> None:
     found = numbers_of(PAGE, text)
     assert {name: found[name] for name in expected} == expected
 
 
-def test_marks_count_more_the_nearer_they_are() -> None:
+def test_hint_levels() -> None:
     html = "<div class=nav><div class=share><div><div class=ad><p id=comment>x</p></div></div></div></div>"
     found = numbers_of(html, "x")
-    assert [found[mark] for mark in ("comment", "ad", "share", "nav", "footer")] == [3, 2, 1, 1, 0]
+    assert [found[hint] for hint in ("comment", "ad", "share", "nav", "footer")] == [3, 2, 1, 1, 0]
 
 
-def test_far_from_a_title_that_is_not_shown() -> None:
+def test_distance_without_a_title() -> None:
     assert numbers_of("<p>x", "x", PageHints())["from title"] < -900
 
 
@@ -70,7 +70,7 @@ LINKS = "<ul>" + "<li><a href=/x>A link</a>" * 5 + "</ul>"
 
 
 @pytest.mark.parametrize(
-    ("html", "passed"),
+    ("html", "skipped"),
     [
         ("<p>Words of a paragraph, and nothing else.</p>", []),
         (f"<div>{LINKS}</div><p>{PROSE}", ["A link"] * 5),
@@ -83,33 +83,33 @@ LINKS = "<ul>" + "<li><a href=/x>A link</a>" * 5 + "</ul>"
     ],
     ids=["prose", "a list", "a link in prose", "a word among links", "a long link"],
 )
-def test_what_is_passed_over(html: str, passed: list[str]) -> None:
+def test_skipped_blocks_have_no_values(html: str, skipped: list[str]) -> None:
     blocks = Blocks(Dom(html).walk)
-    doubts = plan_scoring(blocks, PageLayout(blocks, HINTS), is_article=True)
-    assert [text for at, text in enumerate(blocks.texts) if at not in (*doubts.scored, *doubts.certain)] == passed
+    plan = plan_scoring(blocks, PageLayout(blocks, HINTS), is_article=True)
+    assert [text for at, text in enumerate(blocks.texts) if at not in (*plan.scored, *plan.certain)] == skipped
 
 
 @settings(deadline=None, max_examples=100)
 @given(MARKUP)
-def test_any_markup_has_its_numbers(html: str) -> None:
+def test_values_of_any_markup(html: str) -> None:
     blocks = Blocks(Dom(html).walk)
-    outline = PageLayout(blocks, HINTS)
-    features = compute_features(blocks, outline)
+    layout = PageLayout(blocks, HINTS)
+    features = compute_features(blocks, layout)
     assert all(len(row) == len(BLOCK_FEATURES) for row in features.block_values)
     assert set(features.box_values) == set(blocks.boxes)
     assert all(len(row) == len(BOX_FEATURES) for row in features.box_values.values())
     assert len(features.page_values) == len(PAGE_FEATURES)
-    passing = compute_features(blocks, outline, plan_scoring(blocks, outline, is_article=True))
-    assert all(not passing.block_values[at] for at in passing.plan.certain)
-    # A heading that is not asked about, such as one that is a link, is no heading to the blocks behind it.
-    if not any(outline.block_tags[at] in HEADING_TAGS for at in passing.plan.certain):
-        assert all(row in ((), whole) for row, whole in zip(passing.block_values, features.block_values, strict=True))
+    selective = compute_features(blocks, layout, plan_scoring(blocks, layout, is_article=True))
+    assert all(not selective.block_values[at] for at in selective.plan.certain)
+    # A heading that is not scored, such as a link, is no heading for the blocks after it.
+    if not any(layout.block_tags[at] in HEADING_TAGS for at in selective.plan.certain):
+        assert all(row in ((), whole) for row, whole in zip(selective.block_values, features.block_values, strict=True))
 
 
 @settings(deadline=None, max_examples=100)
 @given(MARKUP)
-def test_numbers_are_whole_or_not_as_they_are_said_to_be(html: str) -> None:
-    """Tables compare them so, and quickly only if they are."""
+def test_fraction_features_are_declared(html: str) -> None:
+    """Tables compare them that way, and are fast only if it is true."""
     blocks = Blocks(Dom(html).walk)
     features = compute_features(blocks, PageLayout(blocks, HINTS))
     rows = [(BLOCK_FEATURES, row) for row in features.block_values] + [

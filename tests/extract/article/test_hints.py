@@ -1,4 +1,4 @@
-"""What the head and the address say."""
+"""Hints from the head and the URL."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_hints_of_the_head(html: str, expected: PageHints) -> None:
         ("https://h.example/a/b-c?x=1&y#z", "/a/b-c", "x=1&y"),
     ],
 )
-def test_hints_of_the_address(url: str | None, path: str, query: str) -> None:
+def test_hints_of_the_url(url: str | None, path: str, query: str) -> None:
     found = hints("", url)
     assert (found.path, found.query) == (path, query)
 
@@ -55,7 +55,7 @@ def test_hints_of_the_address(url: str | None, path: str, query: str) -> None:
     st.sampled_from(("http://", "https://", "HTTP://", "ftp://", "//", " http://", "")),
     st.text(st.sampled_from("/?#:@[]. \taZ1%é\u2100"), max_size=12),
 )
-def test_an_address_has_the_parts_that_the_standard_library_finds(scheme: str, rest: str) -> None:
+def test_url_parts_equal_urlsplit(scheme: str, rest: str) -> None:
     try:
         parts = urlsplit(scheme + rest)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The lie of a page: marks, facts, where the prose and the title are."""
+"""Page layout: hints, statistics, the position of the prose and the title."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def box_of(blocks: Blocks, text: str) -> int:
     return blocks.boxes[blocks.texts.index(text)]
 
 
-def marks_in(bits: int) -> set[str]:
+def hint_names(bits: int) -> set[str]:
     return {name for name in HINT_NAMES if bits & HINT_BIT[name]}
 
 
 @pytest.mark.parametrize(
-    ("html", "marks"),
+    ("html", "expected"),
     [
         ("<div>x", set()),
         ("<div class='site-Nav'>x", {"nav"}),
@@ -51,52 +51,52 @@ def marks_in(bits: int) -> set[str]:
         ("<div class id style>x", set()),
     ],
 )
-def test_marks_of_a_box(html: str, marks: set[str]) -> None:
-    blocks, outline = laid_out(html)
-    assert marks_in(outline.own_hints[box_of(blocks, "x")]) == marks
+def test_box_hints(html: str, expected: set[str]) -> None:
+    blocks, layout = laid_out(html)
+    assert hint_names(layout.own_hints[box_of(blocks, "x")]) == expected
 
 
-def test_marks_reach_inwards() -> None:
-    blocks, outline = laid_out("<nav><div><div><div class=share><p>x</p></div></div></div></nav><p>y</p>")
+def test_hints_are_inherited() -> None:
+    blocks, layout = laid_out("<nav><div><div><div class=share><p>x</p></div></div></div></nav><p>y</p>")
     box = box_of(blocks, "x")
-    assert marks_in(outline.own_hints[box]) == set()
-    assert marks_in(outline.nearby_hints(box)) == {"share"}
-    assert marks_in(outline.inherited_hints[box]) == {"share", "nav"}
-    assert outline.inherited_hints[box_of(blocks, "y")] == 0
+    assert hint_names(layout.own_hints[box]) == set()
+    assert hint_names(layout.nearby_hints(box)) == {"share"}
+    assert hint_names(layout.inherited_hints[box]) == {"share", "nav"}
+    assert layout.inherited_hints[box_of(blocks, "y")] == 0
 
 
-def test_facts_of_a_box() -> None:
-    blocks, outline = laid_out(f"<div><p>{PROSE}</p><p>go <a href=/x>home</a></p></div><p>{'x' * 94}")
+def test_box_stats() -> None:
+    blocks, layout = laid_out(f"<div><p>{PROSE}</p><p>go <a href=/x>home</a></p></div><p>{'x' * 94}")
     whole = len(PROSE) + 7 + 94
     inner = box_of(blocks, PROSE)
     around = blocks.walk.box_parents[inner]
-    assert outline.box_stats[inner] == (len(PROSE), 0.0, 1, 1, len(PROSE) / whole, 4 / len(PROSE))
+    assert layout.box_stats[inner] == (len(PROSE), 0.0, 1, 1, len(PROSE) / whole, 4 / len(PROSE))
     chars = len(PROSE) + 7
-    assert outline.box_stats[around] == (chars, 4 / chars, 1, 2, chars / whole, 4 / chars)
+    assert layout.box_stats[around] == (chars, 4 / chars, 1, 2, chars / whole, 4 / chars)
 
 
-def test_a_box_around_one_box_holds_the_same() -> None:
-    blocks, outline = laid_out(f"<section><div><p>{PROSE}</p></div></section><p>more</p>")
+def test_wrapper_box_has_the_same_stats() -> None:
+    blocks, layout = laid_out(f"<section><div><p>{PROSE}</p></div></section><p>more</p>")
     box = box_of(blocks, PROSE)
     parents = blocks.walk.box_parents
-    assert outline.box_stats[box] == outline.box_stats[parents[box]] == outline.box_stats[parents[parents[box]]]
-    assert outline.box_stats[box] != outline.box_stats[0]
+    assert layout.box_stats[box] == layout.box_stats[parents[box]] == layout.box_stats[parents[parents[box]]]
+    assert layout.box_stats[box] != layout.box_stats[0]
 
 
-def test_only_boxes_with_text_are_full() -> None:
-    blocks, outline = laid_out("<div><p></p></div><section><p>x</p></section>")
+def test_text_boxes() -> None:
+    blocks, layout = laid_out("<div><p></p></div><section><p>x</p></section>")
     empty = [box for box, tag in enumerate(blocks.walk.box_tags) if tag == tag_number("div")]
-    assert not set(empty) & set(outline.text_boxes)
-    assert outline.text_boxes == sorted(outline.text_boxes)
+    assert not set(empty) & set(layout.text_boxes)
+    assert layout.text_boxes == sorted(layout.text_boxes)
 
 
 @pytest.mark.parametrize("name", ["main", "article", "div", "td"])
-def test_the_top_box_is_where_the_prose_is(name: str) -> None:
+def test_top_box_has_the_prose(name: str) -> None:
     page = "<table><tr>{}</table>" if name == "td" else "<nav><a>Home</a></nav><div>{}</div><footer>Imprint</footer>"
     links = "".join(f"<p><a href=/{n}>{PROSE}</a></p>" for n in range(9))
-    blocks, outline = laid_out(page.format(f"<{name} id=it>" + f"<p>{PROSE}</p>" * 4 + f"</{name}><div>{links}</div>"))
-    assert blocks.walk.box_nodes[outline.length_top].attributes.get("id") == "it"
-    assert blocks.walk.box_nodes[outline.rule_top].attributes.get("id") == "it"
+    blocks, layout = laid_out(page.format(f"<{name} id=it>" + f"<p>{PROSE}</p>" * 4 + f"</{name}><div>{links}</div>"))
+    assert blocks.walk.box_nodes[layout.length_top].attributes.get("id") == "it"
+    assert blocks.walk.box_nodes[layout.rule_top].attributes.get("id") == "it"
 
 
 TITLE = PageHints(title="The key of the ferry")
@@ -115,18 +115,18 @@ TITLE = PageHints(title="The key of the ferry")
         ("<h3>The key</h3>", -1, -1),  # less than half of it
     ],
 )
-def test_where_the_title_is(html: str, title_at: int, h1_at: int) -> None:
-    _, outline = laid_out(html, TITLE)
-    assert (outline.title_block, outline.h1_block) == (title_at, h1_at)
+def test_title_block(html: str, title_at: int, h1_at: int) -> None:
+    _, layout = laid_out(html, TITLE)
+    assert (layout.title_block, layout.h1_block) == (title_at, h1_at)
 
 
-def test_a_short_title_is_not_looked_for() -> None:
+def test_short_title_is_ignored() -> None:
     assert laid_out("<p>Home<p>b", PageHints(title="Home"))[1].title_block == -1
 
 
-def test_tags_of_blocks() -> None:
-    _, outline = laid_out("<h1>a</h1><ul><li>b</ul><button>c</button><menu>d</menu>")
-    assert outline.block_tags == [H1, LI, CONTROL_TAG, OTHER_TAG]
+def test_block_tags() -> None:
+    _, layout = laid_out("<h1>a</h1><ul><li>b</ul><button>c</button><menu>d</menu>")
+    assert layout.block_tags == [H1, LI, CONTROL_TAG, OTHER_TAG]
 
 
 def page_numbers(html: str, hints: PageHints | None = None) -> dict[str, float]:
@@ -147,12 +147,12 @@ def page_numbers(html: str, hints: PageHints | None = None) -> dict[str, float]:
         ),
     ],
 )
-def test_numbers_of_the_page_from_its_hints(hints: PageHints, expected: dict[str, float]) -> None:
+def test_page_values_from_hints(hints: PageHints, expected: dict[str, float]) -> None:
     found = page_numbers("<p>x", hints)
     assert {name: found[name] for name in expected} == expected
 
 
-def test_numbers_of_the_page_from_its_blocks() -> None:
+def test_page_values_from_blocks() -> None:
     found = page_numbers("<h1>head</h1><ul><li>item<li><a>item</a></ul><div class=product>1234</div>")
     assert found["page chars"] == 16
     assert found["page blocks"] == 4
@@ -162,7 +162,7 @@ def test_numbers_of_the_page_from_its_blocks() -> None:
     assert found["product share"] == 0.25
 
 
-def test_ways() -> None:
+def test_box_distances() -> None:
     #     0 - 1 - 2
     #       \ 3 - 4
     parents = [0, 0, 1, 0, 3]
@@ -171,26 +171,26 @@ def test_ways() -> None:
 
 @settings(deadline=None, max_examples=100)
 @given(MARKUP)
-def test_any_markup_is_laid_out(html: str) -> None:
-    blocks, outline = laid_out(html, TITLE)
+def test_layout_of_any_markup(html: str) -> None:
+    blocks, layout = laid_out(html, TITLE)
     boxes = len(blocks.walk.box_tags)
-    assert {len(column) for column in (outline.own_hints, outline.inherited_hints, outline.depth, outline.styles)} == {
+    assert {len(column) for column in (layout.own_hints, layout.inherited_hints, layout.depth, layout.styles)} == {
         boxes
     }
-    assert len(outline.block_tags) == len(blocks)
-    assert len(outline.page_values) == len(PAGE_FEATURES)
-    assert set(blocks.boxes) <= set(outline.text_boxes)
-    for box in outline.text_boxes:
-        own, near, above = outline.own_hints[box], outline.nearby_hints(box), outline.inherited_hints[box]
+    assert len(layout.block_tags) == len(blocks)
+    assert len(layout.page_values) == len(PAGE_FEATURES)
+    assert set(blocks.boxes) <= set(layout.text_boxes)
+    for box in layout.text_boxes:
+        own, near, above = layout.own_hints[box], layout.nearby_hints(box), layout.inherited_hints[box]
         assert own | near == near
         assert near | above == above
-        assert outline.box_stats[box][3] == blocks.span(box)[1] - blocks.span(box)[0]
+        assert layout.box_stats[box][3] == blocks.span(box)[1] - blocks.span(box)[0]
 
 
-def test_the_share_of_a_mark_counts_what_is_in_such_boxes_once() -> None:
+def test_hint_share_counts_nested_boxes_once() -> None:
     html = "<p>outside</p><ul class=list><li class=item><p class=card>inside</p></li></ul><p class=price>7777</p>"
-    _, outline = laid_out(html)
-    found = dict(zip(PAGE_FEATURES, outline.page_values, strict=True))
+    _, layout = laid_out(html)
+    found = dict(zip(PAGE_FEATURES, layout.page_values, strict=True))
     assert (found["list share"], found["product share"]) == (6 / 17, 4 / 17)
-    _, outline = laid_out("<html class=forum><p class=thread>all of it</p>")
-    assert dict(zip(PAGE_FEATURES, outline.page_values, strict=True))["forum share"] == 1.0
+    _, layout = laid_out("<html class=forum><p class=thread>all of it</p>")
+    assert dict(zip(PAGE_FEATURES, layout.page_values, strict=True))["forum share"] == 1.0

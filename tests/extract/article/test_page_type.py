@@ -1,4 +1,4 @@
-"""What a page is there for, told from whole pages."""
+"""Classification of whole pages."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ PAGES = {
 
 
 @pytest.mark.parametrize("kind", PAGES)
-def test_plain_cases(kind: PageKind) -> None:
+def test_clear_cases(kind: PageKind) -> None:
     path, html = PAGES[kind]
     assert extract_content(html.encode(), "text/html", url=f"https://h.example{path}").kind is kind
 
 
 @pytest.mark.parametrize("html", ["", "<div><img></div>", "<script>x</script>"])
-def test_a_page_without_text_is_no_kind(html: str) -> None:
+def test_page_without_text_has_no_kind(html: str) -> None:
     assert classify_page(PageLayout(Blocks(Dom(html).walk), PageHints(og_type="article"))) is PageKind.OTHER
     assert extract_content(html.encode(), "text/html").kind is PageKind.OTHER
 
@@ -94,7 +94,7 @@ def test_other_media_have_no_kind() -> None:
         ("a.example/blog/our-services", {"article", "service"}),
     ],
 )
-def test_words_in_an_address(address: str, words: set[str]) -> None:
+def test_url_words(address: str, words: set[str]) -> None:
     host, slash, path = address.partition("/")
     numbers = kind_feature_values((), PageHints(host=host, path=slash + path))
     names = [name.partition(" ")[0] for name in KIND_FEATURES[-len(numbers) :]]
@@ -110,6 +110,6 @@ s / - 2 2024/05 x y
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=3).map("".join))
-def test_an_address_without_any_word_is_known_at_once(path: str) -> None:
+def test_prefilter_of_url_words(path: str) -> None:
     found = address_word_values(PageHints(path=path))
     assert found == tuple(int(pattern.search(path) is not None) for pattern in address_patterns())

@@ -1,4 +1,4 @@
-"""Of long lists some items are asked about, and stand for all."""
+"""Some items of a long list are scored, and represent all."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def doubts_in(html: str, *, is_article: bool = False) -> tuple[Blocks, ScoringPl
 
 @pytest.mark.parametrize("is_article", [False, True])
 @pytest.mark.parametrize("html", [f"<ul>{ITEMS}</ul>", f"<ol>{ITEMS}</ol>", f"<table>{CELLS}</table>"])
-def test_some_items_of_a_long_list_stand_for_all(html: str, is_article: bool) -> None:
-    _, doubts = doubts_in(f"<p>Before it.</p>{html}<p>After it.</p>", is_article=is_article)
-    (like,) = doubts.sampled_lists
-    assert len(like.sampled) == LIST_SAMPLE_SIZE
-    assert sorted([*like.sampled, *like.unsampled]) == list(range(1, 101))
-    assert list(doubts.scored) == [0, *like.sampled, 101]
-    # From all of it, not from its beginning.
-    assert like.sampled[0] == 1 and like.sampled[-1] > 90
+def test_long_list_is_sampled(html: str, is_article: bool) -> None:
+    _, plan = doubts_in(f"<p>Before it.</p>{html}<p>After it.</p>", is_article=is_article)
+    (sample,) = plan.sampled_lists
+    assert len(sample.sampled) == LIST_SAMPLE_SIZE
+    assert sorted([*sample.sampled, *sample.unsampled]) == list(range(1, 101))
+    assert list(plan.scored) == [0, *sample.sampled, 101]
+    # Sampled from the whole list, not from its beginning.
+    assert sample.sampled[0] == 1 and sample.sampled[-1] > 90
 
 
 @pytest.mark.parametrize(
@@ -47,37 +47,37 @@ def test_some_items_of_a_long_list_stand_for_all(html: str, is_article: bool) ->
     ],
     ids=["paragraphs", "short lists", "columns", "headings"],
 )
-def test_others_are_asked_about_each(html: str) -> None:
-    blocks, doubts = doubts_in(html)
-    assert list(doubts.scored) == list(range(len(blocks)))
-    assert not doubts.sampled_lists
+def test_other_lists_are_not_sampled(html: str) -> None:
+    blocks, plan = doubts_in(html)
+    assert list(plan.scored) == list(range(len(blocks)))
+    assert not plan.sampled_lists
 
 
-def test_who_stands_for_others_gives_them_its_score() -> None:
+def test_sampled_score_applies_to_all_items() -> None:
     blocks = Blocks(Dom(f"<ul>{ITEMS}</ul>").walk)
-    outline = PageLayout(blocks, PageHints())
-    doubts = plan_scoring(blocks, outline, is_article=False)
-    some = select_blocks(blocks, compute_features(blocks, outline, doubts), PageKind.OTHER)
-    every = select_blocks(blocks, compute_features(blocks, outline, plan_scoring_all(blocks)), PageKind.OTHER)
+    layout = PageLayout(blocks, PageHints())
+    plan = plan_scoring(blocks, layout, is_article=False)
+    some = select_blocks(blocks, compute_features(blocks, layout, plan), PageKind.OTHER)
+    every = select_blocks(blocks, compute_features(blocks, layout, plan_scoring_all(blocks)), PageKind.OTHER)
     assert len(set(some.scores)) == 1
     assert some.scores[0] == pytest.approx(every.scores[0], abs=0.1)
 
 
-def test_what_is_not_shown_is_dropped_though_others_stand_for_it() -> None:
+def test_hidden_items_of_a_sampled_list_are_dropped() -> None:
     shown, unseen = (f"<ul {how}>{ITEMS}</ul>" for how in ("", "hidden"))
     blocks = Blocks(Dom(f"<main>{shown}</main>{unseen}").walk)
-    outline = PageLayout(blocks, PageHints())
-    features = compute_features(blocks, outline, plan_scoring(blocks, outline, is_article=False))
+    layout = PageLayout(blocks, PageHints())
+    features = compute_features(blocks, layout, plan_scoring(blocks, layout, is_article=False))
     assert select_blocks(blocks, features, PageKind.OTHER).scores[100:] == [0.0] * 100
 
 
 @settings(deadline=None, max_examples=100)
 @given(MARKUP)
-def test_every_block_is_asked_about_or_has_a_reason_not_to(html: str) -> None:
+def test_every_block_is_scored_or_planned(html: str) -> None:
     for is_article in (False, True):
-        blocks, doubts = doubts_in(html, is_article=is_article)
-        spared = [at for like in doubts.sampled_lists for at in like.unsampled]
-        assert len(spared) == len(set(spared))
-        assert not {*doubts.scored} & {*doubts.certain, *spared}
+        blocks, plan = doubts_in(html, is_article=is_article)
+        unsampled = [at for sample in plan.sampled_lists for at in sample.unsampled]
+        assert len(unsampled) == len(set(unsampled))
+        assert not {*plan.scored} & {*plan.certain, *unsampled}
         if not is_article:
-            assert sorted([*doubts.scored, *spared]) == list(range(len(blocks)))
+            assert sorted([*plan.scored, *unsampled]) == list(range(len(blocks)))

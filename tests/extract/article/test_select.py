@@ -1,4 +1,4 @@
-"""What is kept of a page, and what is said of it."""
+"""The selection of blocks, and the values derived from it."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ MENU = "<nav><ul>" + "".join(f"<li><a href=/{n}>Section {n}</a></li>" for n in r
 FOOTER = "<footer><p>© 2025 The Harbour Post. All rights reserved.</p></footer>"
 
 
-def judged(html: str, kind: PageKind = PageKind.ARTICLE) -> tuple[Blocks, PageLayout, Selection]:
+def score_page(html: str, kind: PageKind = PageKind.ARTICLE) -> tuple[Blocks, PageLayout, Selection]:
     blocks = Blocks(Dom(html).walk)
-    outline = PageLayout(blocks, PageHints(title="The key of the ferry"))
-    return blocks, outline, select_blocks(blocks, compute_features(blocks, outline), kind)
+    layout = PageLayout(blocks, PageHints(title="The key of the ferry"))
+    return blocks, layout, select_blocks(blocks, compute_features(blocks, layout), kind)
 
 
 def kept_of(html: str) -> list[str]:
-    blocks, _, judgement = judged(html)
+    blocks, _, judgement = score_page(html)
     return [text for text, is_kept in zip(blocks.texts, judgement.kept, strict=True) if is_kept]
 
 
@@ -52,29 +52,31 @@ def page(inside: str) -> str:
     return f"{MENU}<article><h1>The key of the ferry</h1>{inside}</article>{FOOTER}"
 
 
-def test_an_article_without_what_is_around_it() -> None:
+def test_article_without_boilerplate() -> None:
     kept = kept_of(page(STORY))
     assert [text for text in kept if text in SENTENCES] == list(SENTENCES)
     assert not [text for text in kept if text.startswith(("Section", "©"))]
 
 
-def test_what_is_not_shown_is_dropped() -> None:
+def test_hidden_text_is_dropped() -> None:
     hidden = "The harbour master keeps a spare key in his desk, which nobody but the printer of this page is told."
     assert hidden in kept_of(page(STORY + f"<p>{hidden}</p>"))
     assert hidden not in kept_of(page(STORY + f"<p hidden>{hidden}</p>"))
     assert hidden not in kept_of(page(STORY + f"<div style='display:none'><div><p>{hidden}</p></div></div>"))
 
 
-def test_what_is_not_shown_is_kept_when_it_is_all_there_is() -> None:
-    """Some pages show their text when scripts have run."""
+def test_hidden_text_is_kept_when_there_is_no_other() -> None:
+    """Some pages show their text only after scripts have run."""
     assert set(SENTENCES) <= set(kept_of(f"<div style='visibility: hidden'>{page(STORY)}</div>"))
 
 
 @pytest.mark.parametrize("field", ["<button>{}</button>", "<select><option>{}</select>", "<textarea>{}</textarea>"])
 def test_buttons_and_fields_are_never_kept(field: str) -> None:
-    said = "Whoever presses here is told at once, and in a whole sentence, where the key of the ferry has been found."
-    assert said in kept_of(page(STORY + f"<p>{said}</p>" + STORY))
-    assert said not in kept_of(page(STORY + field.format(said) + STORY))
+    sentence = (
+        "Whoever presses here is told at once, and in a whole sentence, where the key of the ferry has been found."
+    )
+    assert sentence in kept_of(page(STORY + f"<p>{sentence}</p>" + STORY))
+    assert sentence not in kept_of(page(STORY + field.format(sentence) + STORY))
 
 
 @pytest.mark.parametrize(
@@ -91,15 +93,15 @@ def test_tiny_pages(html: str, kept: list[str]) -> None:
     assert kept_of(html) == kept
 
 
-def test_scores_are_shares() -> None:
-    _, _, judgement = judged(page(STORY))
+def test_scores_are_probabilities() -> None:
+    _, _, judgement = score_page(page(STORY))
     assert all(0 <= score <= 1 for score in judgement.scores)
     least = min(score for score, is_kept in zip(judgement.scores, judgement.kept, strict=True) if is_kept)
     most = max(score for score, is_kept in zip(judgement.scores, judgement.kept, strict=True) if not is_kept)
     assert most < least
 
 
-def test_text_words_and_runs_of_what_is_kept() -> None:
+def test_text_words_and_runs_of_kept_blocks() -> None:
     blocks = Blocks(Dom("<p>one<br><br>two words<p>three<p>日本語です").walk)
     kept = [False, True, False, True]
     assert article_text(blocks, kept) == "two words\n日本語です"
@@ -124,23 +126,23 @@ LONG = "x" * (MIN_ABSTRACT_CHARS + 1)
     ids=["first long one", "no heading", "too short", "only kept ones", "one line", "nothing"],
 )
 def test_abstract(html: str, dropped: tuple[int, ...], abstract: str) -> None:
-    blocks, outline, _ = judged(html)
+    blocks, layout, _ = score_page(html)
     kept = [at not in dropped for at in range(len(blocks))]
-    assert first_paragraph(blocks, outline.block_tags, kept) == abstract
+    assert first_paragraph(blocks, layout.block_tags, kept) == abstract
 
 
-def test_what_is_plain_on_an_article_is_not_asked_about() -> None:
+def test_certain_blocks_of_an_article_are_not_scored() -> None:
     blocks = Blocks(Dom(page(STORY)).walk)
-    outline = PageLayout(blocks, PageHints())
-    plain = compute_features(blocks, outline, plan_scoring(blocks, outline, is_article=True))
-    all_of_them = compute_features(blocks, outline)
-    passed = [text for text, row in zip(blocks.texts, plain.block_values, strict=True) if not row]
-    assert passed == [f"Section {n}" for n in range(9)] + list(SENTENCES)
+    layout = PageLayout(blocks, PageHints())
+    plain = compute_features(blocks, layout, plan_scoring(blocks, layout, is_article=True))
+    all_of_them = compute_features(blocks, layout)
+    skipped = [text for text, row in zip(blocks.texts, plain.block_values, strict=True) if not row]
+    assert skipped == [f"Section {n}" for n in range(9)] + list(SENTENCES)
     assert [blocks.texts[at] for at in sorted(plain.plan.certain)] == list(SENTENCES)
     assert all(all_of_them.block_values)
     assert not all_of_them.plan.certain
     judgement = select_blocks(blocks, plain, PageKind.ARTICLE)
-    assert [judgement.scores[blocks.texts.index(text)] for text in passed] == [0.0] * 9 + [0.97] * 5
+    assert [judgement.scores[blocks.texts.index(text)] for text in skipped] == [0.0] * 9 + [0.97] * 5
     assert judgement.kept == select_blocks(blocks, all_of_them, PageKind.ARTICLE).kept
 
 
@@ -156,13 +158,13 @@ def test_what_is_plain_on_an_article_is_not_asked_about() -> None:
     ],
     ids=["an article", "after a turn", "comments", "beside it", "not shown", "links"],
 )
-def test_what_is_doubtful_is_asked_about(html: str) -> None:
+def test_uncertain_blocks_are_scored(html: str) -> None:
     blocks = Blocks(Dom(html).walk)
-    clear = plan_scoring(blocks, PageLayout(blocks, PageHints()), is_article=True).certain
-    assert len(clear) == (5 if html == f"<div>{STORY}</div>" else 0)
+    certain = plan_scoring(blocks, PageLayout(blocks, PageHints()), is_article=True).certain
+    assert len(certain) == (5 if html == f"<div>{STORY}</div>" else 0)
 
 
-def scored(html: str, scores: list[float]) -> list[bool]:
+def kept_by_scores(html: str, scores: list[float]) -> list[bool]:
     """What is kept of a page whose blocks have these scores."""
     blocks = Blocks(Dom(html).walk)
     return judged_by(scores, blocks, compute_features(blocks, PageLayout(blocks, PageHints()))).kept
@@ -185,25 +187,26 @@ SURE = f"<p>{SENTENCES[0]}<p>{SENTENCES[1]}"
     ids=["kept whole", "dropped whole", "inner list", "a table", "columns", "but for buttons", "paragraphs"],
 )
 def test_lists_and_tables_are_kept_whole_or_not_at_all(html: str, scores: list[float], kept: list[bool]) -> None:
-    assert scored(SURE + html, [0.97, 0.97, *scores])[2:] == kept
+    assert kept_by_scores(SURE + html, [0.97, 0.97, *scores])[2:] == kept
 
 
 def test_profiles_beside_posts_are_dropped_in_threads_only() -> None:
     post = f"<div class=post><div class=author>wobblepot, 41 posts</div><p>{SENTENCES[0]}</p></div>"
     dropped = {
-        kind: judged(post * 3, kind)[2].scores[0] == 0 for kind in (PageKind.FORUM, PageKind.ARTICLE, PageKind.OTHER)
+        kind: score_page(post * 3, kind)[2].scores[0] == 0
+        for kind in (PageKind.FORUM, PageKind.ARTICLE, PageKind.OTHER)
     }
     assert dropped == {PageKind.FORUM: True, PageKind.ARTICLE: False, PageKind.OTHER: False}
 
 
 @settings(deadline=None, max_examples=100)
 @given(MARKUP)
-def test_the_article_of_any_markup_is_of_its_page(html: str) -> None:
+def test_article_of_any_markup_is_from_its_page(html: str) -> None:
     content = extract_content(html.encode(), "text/html; charset=utf-8")
     lines = {line for text in Blocks(Dom(html).walk).texts for line in text.split("\n")}
     assert set(filter(None, content.article.split("\n"))) <= lines
     words = iter(content.text.split())
-    assert all(word in words for word in content.article.split())  # in their order, too
+    assert all(word in words for word in content.article.split())  # and in order
     assert content.kind in PageKind
 
 
@@ -229,7 +232,7 @@ def test_comments_below_an_article_are_dropped() -> None:
     assert "Reader" not in content.article
 
 
-def test_a_text_that_is_called_a_comment_is_kept() -> None:
+def test_main_text_named_comment_is_kept() -> None:
     prose = "".join(
         f"<p>On day {n} we walked from one gate to the next, and the rain came twice.</p>" for n in range(6)
     )

@@ -1,4 +1,4 @@
-"""Bytes become the right text, and we know what told us."""
+"""Bytes are decoded correctly, and the source of the encoding is reported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HTTP_EQUIV = '<META content="text/html; charset=windows-1251" http-equiv=Content
 
 
 @pytest.mark.parametrize("content_type", [None, "text/html; charset=utf-8", "text/html; charset=latin1"])
-def test_a_body_in_flawless_utf_8_need_not_be_encoded_again(content_type: str | None) -> None:
+def test_valid_utf_8_is_not_encoded_again(content_type: str | None) -> None:
     assert decode("é".encode(), content_type).utf_8 == "é".encode()
     assert decode(b"\xe9", content_type).utf_8 is None
     assert decode(codecs.BOM_UTF8 + b"x", content_type).utf_8 is None
@@ -48,7 +48,7 @@ def test_a_body_in_flawless_utf_8_need_not_be_encoded_again(content_type: str | 
         ((HTTP_EQUIV + RUSSIAN).encode("cp1251"), None, "windows-1251", "meta", HTTP_EQUIV + RUSSIAN),
     ],
 )
-def test_what_is_declared_is_used(
+def test_declared_charset_is_used(
     body: bytes, content_type: str | None, charset: str, source: str, expected: str
 ) -> None:
     decoded = decode(body, content_type)
@@ -70,23 +70,23 @@ def test_what_is_declared_is_used(
         ("<metal charset=koi8-r>", "utf-8"),
     ],
 )
-def test_the_prescan_of_the_first_kilobyte(markup: str, charset: str) -> None:
+def test_prescan_of_the_first_kilobyte(markup: str, charset: str) -> None:
     assert decode(markup.encode(), None).charset == charset
 
 
-def test_the_header_wins_over_meta() -> None:
+def test_header_wins_over_meta() -> None:
     body = f"<meta charset=koi8-r>{RUSSIAN}".encode("cp1251")
     decoded = decode(body, "text/html; charset=windows-1251")
     assert (decoded.source, RUSSIAN in decoded.text) == ("header", True)
 
 
-def test_a_late_meta_helps_when_the_bytes_are_not_utf_8() -> None:
+def test_late_meta_is_used_when_not_utf_8() -> None:
     body = (" " * 3000 + "<meta charset=windows-1251>ж").encode("cp1251")
     decoded = decode(body, None)
     assert (decoded.charset, decoded.source, decoded.text[-1]) == ("windows-1251", "meta", "ж")
 
 
-def test_declarations_that_the_bytes_refute_are_passed_over() -> None:
+def test_contradicted_declarations_are_ignored() -> None:
     french = "Le café est fermé jusqu'à l'été".encode()
     assert decode(french, "text/html; charset=iso-8859-1").text == french.decode()
     assert decode(french, "text/html; charset=iso-8859-1").source == "utf8"
@@ -95,26 +95,26 @@ def test_declarations_that_the_bytes_refute_are_passed_over() -> None:
     assert (decoded.charset, decoded.source, decoded.text) == ("windows-1251", "detected", russian.decode("cp1251"))
 
 
-def test_a_few_bad_bytes_do_not_refute_utf_8() -> None:
+def test_few_invalid_bytes_do_not_contradict_utf_8() -> None:
     decoded = decode("äöü".encode() * 50 + b"\xff\xc3", "text/html; charset=utf-8")
     assert (decoded.charset, decoded.source) == ("utf-8", "header")
     assert decoded.text == "äöü" * 50 + "\ufffd\ufffd"
 
 
 @pytest.mark.parametrize(("name", "codec", "sentences"), UNDECLARED, ids=lambda value: str(value)[:14])
-def test_undeclared_prose_is_read_right(name: str, codec: str, sentences: tuple[str, ...]) -> None:
+def test_undeclared_prose_is_decoded(name: str, codec: str, sentences: tuple[str, ...]) -> None:
     for sentence in (*sentences, " ".join(sentences)):
         markup = f"<html><title>x</title><p class=a>{sentence}</p></html>"
         decoded = decode(markup.encode(codec), "text/html")
         assert (decoded.charset, decoded.source, decoded.text) == (name, "detected", markup)
 
 
-def test_detection_gives_up_on_noise_and_knows_nothing_of_ascii() -> None:
+def test_no_detection_for_noise_and_ascii() -> None:
     assert detect_encoding(b"ascii only") is None
     assert decode(b"\x81\x8d\x8f\x90\x9d\xff\x00" * 5, None).source in ("fallback", "detected")
 
 
-def test_every_codec_exists_and_reads_ascii() -> None:
+def test_every_codec_exists_and_decodes_ascii() -> None:
     for encoding in set(LABELS.values()):
         codecs.lookup(encoding.codec)
         if not encoding.name.startswith("utf-16"):
@@ -123,11 +123,11 @@ def test_every_codec_exists_and_reads_ascii() -> None:
 
 @settings(deadline=None)
 @given(st.binary(max_size=400), st.sampled_from([None, "text/html", *(f"text/html; charset={x}" for x in LABELS)]))
-def test_any_bytes_give_text_that_is_text(body: bytes, content_type: str | None) -> None:
+def test_any_bytes_decode_to_valid_text(body: bytes, content_type: str | None) -> None:
     decode(body, content_type).text.encode("utf-8")
 
 
 @settings(deadline=None)
 @given(st.text(max_size=200))
-def test_any_header_is_survived(content_type: str) -> None:
+def test_any_header_is_accepted(content_type: str) -> None:
     decode(b"\xe9", content_type)

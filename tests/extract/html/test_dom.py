@@ -1,4 +1,4 @@
-"""The small interface over the parser, and what it must withstand."""
+"""The interface over the parser, and its limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_selection_is_in_document_order() -> None:
     assert [node.attributes["href"] for node in dom.select("a, link")] == ["1", "2", "3"]
 
 
-def test_nodes_answer() -> None:
+def test_node_interface() -> None:
     dom = Dom("<p ID=x data>text<!-- c --></p>")
     (paragraph,) = dom.select("p")
     assert paragraph.tag_id == tag_number("p")
@@ -29,13 +29,13 @@ def test_nodes_answer() -> None:
     assert not dom.select("table")
 
 
-def test_numbers_are_the_same_in_every_document() -> None:
+def test_tag_numbers_are_the_same_in_every_document() -> None:
     (first,), (second,) = Dom("<x-a><section>").select("section"), Dom("<section>").select("section")
     assert first.tag_id == second.tag_id == tag_number("section") != tag_number("div")
 
 
-def test_elements_are_told_by_what_is_around_them() -> None:
-    """As the selectors `main img, figure img` would, in document order, however deep they are."""
+def test_select_with_ancestor() -> None:
+    """Same as the selectors `main img, figure img`, in document order, at any depth."""
     page = "<img id=a><main><div><img id=b><figure><img id=c></figure><img id=d></div></main><div><img id=e></div>"
     assert [
         (node.attributes["id"], is_inside) for node, is_inside in Dom(page).select_with_ancestor("img", "main, figure")
@@ -47,7 +47,7 @@ def test_elements_are_told_by_what_is_around_them() -> None:
 
 
 @pytest.mark.parametrize("around", ["<div>", "<article>", "<figure>"])
-def test_many_elements_of_a_deep_page_are_placed_in_time(around: str, within: Callable[[float], None]) -> None:
+def test_select_with_ancestor_is_fast_on_deep_pages(around: str, within: Callable[[float], None]) -> None:
     """Selectors took 9 seconds for a page of 345 kB like this one, and 85 for one of 3 MB."""
     dom = Dom(around + "<div>" * 9_000 + "<img>" * 60_000)
     assert (
@@ -62,7 +62,7 @@ def tags(nodes: list[Node]) -> list[str]:
     return [names[node.tag_id] for node in nodes]
 
 
-def test_a_walk_gathers_what_is_seen_and_what_leads_and_tells() -> None:
+def test_walk_collects_texts_links_and_metadata() -> None:
     html = "<title>t</title><link><meta><p>x <a>y</a> z</p><script>s</script><iframe></iframe>"
     walked = Dom(html).walk
     assert "".join(walked.fragments).strip(BREAK) == "x y z"
@@ -70,7 +70,7 @@ def test_a_walk_gathers_what_is_seen_and_what_leads_and_tells() -> None:
     assert tags(walked.metadata_nodes) == ["title", "link", "meta", "script"]
 
 
-def test_a_walk_looks_into_what_is_not_seen() -> None:
+def test_walk_enters_hidden_elements() -> None:
     html = "<body><noscript>n<a>x</a><base></noscript><svg><a><title>t</title></a></svg><template><a></template><area>"
     walked = Dom(html).walk
     assert "".join(walked.fragments).strip(BREAK) == ""
@@ -78,16 +78,16 @@ def test_a_walk_looks_into_what_is_not_seen() -> None:
     assert tags(walked.metadata_nodes) == ["base", "title"]
 
 
-def test_what_tells_is_taken_out_of_the_tree() -> None:
+def test_metadata_elements() -> None:
     html = (
         "<html lang=de xml:lang=en><title id=x>T</title><link rel=next href=/2 id=x><base href><meta name=a content>"
         "<script type=APPLICATION/LD+JSON>{}</script><script>s</script><script type=ld+json></script>"
         "<body><meta itemprop=b><svg><title><b>t</b></title></svg>"
     )
     dom = Dom(html)
-    told = [(one.is_in_head, dict(one.attributes), one.text) for one in dom.metadata_elements]
+    element = [(one.is_in_head, dict(one.attributes), one.text) for one in dom.metadata_elements]
     assert [one.tag for one in dom.metadata_elements] == [node.tag_id for node in dom.walk.metadata_nodes]
-    assert told == [
+    assert element == [
         (True, {}, "T"),
         (True, {"rel": "next", "href": "/2"}, None),
         (True, {"href": None}, None),
@@ -101,7 +101,7 @@ def test_what_tells_is_taken_out_of_the_tree() -> None:
     assert dom.languages == ("de", "en")
 
 
-def test_headings_are_the_first_few() -> None:
+def test_headings_are_limited() -> None:
     dom = Dom("<h2>a <b>b</b><br>c</h2><h1>d</h1>" + "".join(f"<h3>{at}</h3><h1> {at}\n</h1>" for at in range(20)))
     assert list(dom.h1_texts) == ["d", *map(str, range(9))]
     assert list(dom.subheading_texts) == ["a b c", *map(str, range(9))]
@@ -137,12 +137,12 @@ def test_boxes_and_runs() -> None:
     assert (walk.box_starts[0], walk.box_ends[0]) == (0, 4)
 
 
-def test_a_run_begins_with_its_text_node() -> None:
+def test_run_nodes() -> None:
     walk = Dom("<p> <b>bold</b> rest</p><p><!-- c --><i>next</i>").walk
     assert [node.text_content for node in walk.run_nodes] == ["bold", "next"]
 
 
-def test_cells_and_buttons_are_boxes_that_stay_in_line() -> None:
+def test_cells_and_buttons_are_inline_boxes() -> None:
     walk = Dom("<table><tr><td>a<td>b</table><p>c <button>d</button> e").walk
     assert [text for _, text in runs_of(walk)] == ["a", "b", "c", "d", "e"]
     assert [name for name, *_ in boxes_of(walk)] == ["td", "td", "p", "button"]
@@ -160,22 +160,22 @@ def test_cells_and_buttons_are_boxes_that_stay_in_line() -> None:
         ("<body><noscript><a>unseen</a></noscript><p>x", [""]),
     ],
 )
-def test_the_fragments_of_links(html: str, texts: list[str]) -> None:
+def test_link_fragments(html: str, texts: list[str]) -> None:
     walk = Dom(html).walk
     spans = zip(walk.link_starts, walk.link_ends, strict=True)
-    said = ["".join(walk.fragments[start:end]).replace(BREAK, " ") for start, end in spans]
-    assert [" ".join(text.split()) for text in said] == texts
+    link_texts = ["".join(walk.fragments[start:end]).replace(BREAK, " ") for start, end in spans]
+    assert [" ".join(text.split()) for text in link_texts] == texts
     assert len(walk.link_nodes) == len(texts)
 
 
-def test_where_images_stand() -> None:
+def test_image_positions() -> None:
     walk = Dom("<img id=a><p>x<img id=b>y</p><noscript><img id=c></noscript><img id=d>").walk
     assert [node.attributes["id"] for node in walk.images] == ["a", "b", "d"]
-    before = ["".join(walk.fragments[:place]).replace(BREAK, "").strip() for place in walk.image_positions]
+    before = ["".join(walk.fragments[:position]).replace(BREAK, "").strip() for position in walk.image_positions]
     assert before == ["", "x", "x y"]
 
 
-def test_the_text_of_a_box() -> None:
+def test_box_text() -> None:
     walk = Dom("<body><div>a <b>b</b><p>c<br>d</p> e</div><p></p>f").walk
     assert [walk.box_text(box) for box in range(1, 5)] == ["a b c d e f", "a b c d e", "c d", ""]
 
@@ -193,14 +193,14 @@ LONG = "This page keeps its words for those who read without scripts. " * 10
     ],
     ids=["all of the page", "a notice", "beside the page", "none"],
 )
-def test_a_page_for_those_without_scripts(html: str, text: str) -> None:
+def test_noscript_page(html: str, text: str) -> None:
     walk = Dom(f"<body>{html}").walk
     assert "".join(walk.fragments).replace(BREAK, " ").split() == text.split()
 
 
 @settings(deadline=None, max_examples=150)
 @given(MARKUP)
-def test_columns_of_a_family_have_one_length(html: str) -> None:
+def test_columns_have_equal_length(html: str) -> None:
     walk = Dom(html).walk
     boxes = (walk.box_tags, walk.box_nodes, walk.box_parents, walk.box_starts, walk.box_ends)
     assert len({len(column) for column in boxes}) == 1
@@ -215,13 +215,13 @@ def test_columns_of_a_family_have_one_length(html: str) -> None:
         assert walk.box_starts[box] <= run < walk.box_ends[box]
 
 
-def test_a_walk_goes_as_deep_as_the_page() -> None:
+def test_walk_of_a_deep_page() -> None:
     walked = Dom("<b><p>" * 5_000 + "<a>x").walk
     assert "x" in walked.fragments
     assert len(walked.link_nodes) == 1
 
 
-def test_bytes_and_text_make_the_same_tree() -> None:
+def test_bytes_and_text_build_the_same_tree() -> None:
     html = "<p>é 日 \x00 &eacute;<a href=/ü>x</a>"
     assert Dom(html).walk.fragments == Dom(html.encode()).walk.fragments
 

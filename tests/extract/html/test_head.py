@@ -1,4 +1,4 @@
-"""What the head of a page holds."""
+"""The head of a page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tenax.extract.html.dom import Dom
 from tenax.extract.html.head import find_script_dates, read_head
 
 
-def test_a_name_is_heard_again_but_not_for_ever() -> None:
+def test_values_per_name_are_limited() -> None:
     head = read_head(
         Dom("<meta name=Author content=a><meta property=author content=b>" + "<meta name=x content=y>" * 99)
     )
@@ -17,7 +17,7 @@ def test_a_name_is_heard_again_but_not_for_ever() -> None:
     assert (head.meta("author"), head.meta("missing")) == ("a", "")
 
 
-def test_a_meta_may_have_a_name_and_a_property() -> None:
+def test_meta_with_name_and_property() -> None:
     head = read_head(Dom("<meta name=image property=og:image content=/a.jpg><meta name=empty content=''>"))
     assert (head.meta("image"), head.meta("og:image")) == ("/a.jpg", "/a.jpg")
     assert "empty" not in head.meta_values
@@ -49,11 +49,11 @@ def test_links_and_scripts() -> None:
          tuple(f"/{n}" for n in range(20))),
     ],
 )  # fmt: skip
-def test_where_a_page_says_that_feeds_are(markup: str, feeds: tuple[str, ...]) -> None:
+def test_feeds(markup: str, feeds: tuple[str, ...]) -> None:
     assert read_head(Dom(markup)).feeds == feeds
 
 
-def test_where_a_page_says_that_it_goes_on() -> None:
+def test_next_href() -> None:
     head = read_head(Dom("<link rel=prev href=/1><link rel='Next' href=' ?page=3 '><link rel=next href=/later>"))
     assert head.next_href == "?page=3"
     assert read_head(Dom("<link rel=prev href=/1>")).next_href == ""
@@ -69,12 +69,12 @@ def test_where_a_page_says_that_it_goes_on() -> None:
         ('{"published":"2025-08-24","publishedAt":"2025-08-25"}', ["2025-08-24", "2025-08-25"]),
     ],
 )
-def test_stamps(script: str, found: list[str]) -> None:
+def test_script_dates(script: str, found: list[str]) -> None:
     assert list(find_script_dates(Dom(f"<script>{script}</script>"))) == found
 
 
 class NothingFound:
-    """Who has a page open, and found no stamps in it."""
+    """A searcher that found no script dates."""
 
     def find_byline_lines(self, _: str) -> None:
         return None
@@ -83,7 +83,7 @@ class NothingFound:
         return False
 
 
-def test_stamps_are_not_looked_for_where_there_are_none() -> None:
+def test_script_dates_are_not_searched_without_need() -> None:
     dom = Dom("<script>{published: '2025-08-24'}</script>")
     dom.searcher = NothingFound()
     assert list(find_script_dates(dom)) == []

@@ -1,4 +1,4 @@
-"""Where a page leads: each place once, in order, as written."""
+"""The links of a page: each once, in order, as written."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def links_of(html: str) -> tuple[Link, ...]:
         ("<a href='/a?b=1&amp;c=2'>", [Link("/a?b=1&c=2")]),
     ],
 )
-def test_where_links_lead(html: str, expected: list[Link]) -> None:
+def test_link_hrefs(html: str, expected: list[Link]) -> None:
     assert [Link(link.href, link.kind, link.is_nofollow) for link in links_of(html)] == expected
 
 
@@ -73,12 +73,12 @@ def test_where_links_lead(html: str, expected: list[Link]) -> None:
         ("<body><noscript><a href=/x>unseen</a></noscript>", "", ""),
     ],
 )
-def test_what_a_link_says(html: str, text: str, rel: str) -> None:
+def test_link_text(html: str, text: str, rel: str) -> None:
     (link,) = links_of(html)
     assert (link.text, link.rel) == (text, rel)
 
 
-def test_what_a_link_says_is_bounded() -> None:
+def test_link_text_is_limited() -> None:
     (link,) = links_of(f"<a href=/x rel='{'r' * 9_000}'>{'t' * 9_000}</a>")
     assert (len(link.text), len(link.rel)) == (MAX_TEXT_CHARS, MAX_REL_CHARS)
 
@@ -91,16 +91,16 @@ def test_what_a_link_says_is_bounded() -> None:
         ("<p><a href=/x>x</a> <a href=/y>y</a><p>z", [True, False], ["/x", "/y"]),
         ("<a href=/x><p>a</p><p>b</p></a>", [False, True], ["/x"]),
         ("<p>x<a href=/x><img></a><p>y<a href=/y><img></a>", [True, False], ["/x"]),
-        ("<p>x<a href=/x></a>", [True], []),  # nothing to see, so it stands nowhere
+        ("<p>x<a href=/x></a>", [True], []),  # no visible text, so it is in no run
         ("<link rel=canonical href=/c><p>x", [True], []),
         ("<p><a href=/x>x</a>", [], []),
     ],
 )
-def test_links_of_the_clean_part(html: str, kept: list[bool], inside: list[str]) -> None:
+def test_links_in_the_article(html: str, kept: list[bool], inside: list[str]) -> None:
     assert [link.href for link in read_links(Dom(html), kept) if link.is_in_article] == inside
 
 
-def test_links_around_the_same_text_read_its_beginning_only(within: Callable[[float], None]) -> None:
+def test_nested_links_read_only_the_beginning(within: Callable[[float], None]) -> None:
     nested = "".join(f"<a href=/{number}><object>" for number in range(2_000))
     links = links_of(nested + "word <i>and</i> " * 200_000)
     assert {link.text[:12] for link in links} == {"word and wor"}
@@ -142,10 +142,10 @@ def test_base_href(html: str, expected: str | None) -> None:
     assert read_base_href(Dom(html)) == expected
 
 
-def test_links_are_bounded() -> None:
+def test_links_are_limited() -> None:
     html = "".join(f"<a href=/{number}>" for number in range(MAX_LINKS + 100))
     assert len(links_of(html)) == MAX_LINKS
 
 
-def test_a_link_around_a_line_break_says_nothing() -> None:
+def test_link_around_a_line_break_has_no_text() -> None:
     assert [link.text for link in read_links(Dom("<a href=/x><br></a><a href=/y>b<br></a>"))] == ["", "b"]

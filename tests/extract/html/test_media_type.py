@@ -1,4 +1,4 @@
-"""What a body is, whatever it claims."""
+"""The type of a body, whatever it declares."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ PNG = b"\x89PNG\r\n\x1a\n....."
         (b"\x1f\x8b\x08", "text/plain", "other", "gzip stream sent as text/plain"),
         (b"RIFF....WEBP", "text/html", "other", "WebP image sent as text/html"),
         (b"....ftypisom", "text/html", "other", "MP4 video sent as text/html"),
-        (b"{}", "application/json", "other", "application/json is not read"),
-        (b"<rss>", "application/rss+xml", "other", "application/rss+xml is not read"),
-        (b"<?xml?>", "text/xml", "other", "text/xml is not read"),
+        (b"{}", "application/json", "other", "application/json is not supported"),
+        (b"<rss>", "application/rss+xml", "other", "application/rss+xml is not supported"),
+        (b"<?xml?>", "text/xml", "other", "text/xml is not supported"),
         (PNG, "image/png", "other", "PNG image sent as image/png"),
-        (HTML, "application/octet-stream", "other", "application/octet-stream is not read"),
+        (HTML, "application/octet-stream", "other", "application/octet-stream is not supported"),
         (HTML, None, "html", "no type declared; it starts like HTML"),
         (b"\xef\xbb\xbf \n<HTML>", "", "html", "no type declared; it starts like HTML"),
         (b"\xff\xfe<\0h\0t\0m\0l\0>\0", None, "html", "no type declared; it starts like HTML"),
@@ -40,15 +40,15 @@ PNG = b"\x89PNG\r\n\x1a\n....."
         (b"<?xml version='1.0'?><rss>", None, "other", "no type declared; it starts like XML"),
         (b"just words", None, "text", "no type declared; it reads like plain text"),
         (b"just words", "nonsense", "text", "no type declared; it reads like plain text"),
-        (b"\0\1\2", None, "other", "no type declared; it holds binary bytes"),
+        (b"\0\1\2", None, "other", "no type declared; it contains binary bytes"),
         (PNG, None, "other", "PNG image"),
     ],
 )
-def test_kind_of(body: bytes, content_type: str | None, kind: str, why: str) -> None:
+def test_sniff_media(body: bytes, content_type: str | None, kind: str, why: str) -> None:
     assert sniff_media(body, content_type) == (kind, why)
 
 
 @settings(deadline=None)
 @given(st.binary(max_size=100), st.none() | st.text(max_size=30))
-def test_everything_is_something(body: bytes, content_type: str | None) -> None:
+def test_any_body_has_a_kind(body: bytes, content_type: str | None) -> None:
     assert sniff_media(body, content_type).kind in ("html", "text", "other")

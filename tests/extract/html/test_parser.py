@@ -1,4 +1,4 @@
-"""The tree is built piece by piece as in one go, and no page costs more than a page may."""
+"""Parsing in pieces builds the same tree as parsing at once, and no page exceeds its limits."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def whole(html: bytes) -> str | None:
     return LexborHTMLParser(html, options=parser._OPTIONS).html
 
 
-def valid(html: bytes) -> bytes:
-    """As every page is when it is parsed: UTF-8."""
+def to_valid_utf8(html: bytes) -> bytes:
+    """Valid UTF-8, as every page is when it is parsed."""
     return html.decode("utf-8", "replace").encode()
 
 
@@ -36,41 +36,41 @@ def valid(html: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("file", sorted(PAGES.glob("*.html")), ids=lambda file: file.name)
-def test_a_page_in_pieces_is_the_page_in_one_go(file: Path) -> None:
-    html = valid(file.read_bytes())
+def test_pieces_build_the_same_tree(file: Path) -> None:
+    html = to_valid_utf8(file.read_bytes())
     assert parse(html).tree.html == whole(html)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64])
-def test_a_piece_may_end_anywhere(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_may_end_anywhere(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parser, "PIECE_BYTES", size)
     monkeypatch.setattr(parser, "MIN_PIECE_BYTES", 1)
     random = Random(size)
-    pages = [valid(data[1:]) for data in seeds("document", PAGES)]
-    for html in [*pages, *(valid(mutated(random.choice(pages), 8192, random)) for _ in range(100))]:
+    pages = [to_valid_utf8(data[1:]) for data in seeds("document", PAGES)]
+    for html in [*pages, *(to_valid_utf8(mutated(random.choice(pages), 8192, random)) for _ in range(100))]:
         assert parse(html).tree.html == whole(html)
 
 
 @pytest.mark.parametrize("doctype", ["", "<!doctype html>", "<!DOCTYPE html PUBLIC '-//W3C//DTD HTML 3.2//EN'>"])
-def test_quirks_are_those_of_the_page(doctype: str) -> None:
-    """Whether a table ends a paragraph depends on them, and a document that was used before must not pass them on."""
+def test_quirks_mode_is_per_page(doctype: str) -> None:
+    """They decide whether a table ends a paragraph, and a reused document must not keep them."""
     html = f"{doctype}<p>a<table><td>b".encode()
     for _ in range(2):
         assert parse(html).tree.html == whole(html)
 
 
-def test_documents_outlive_the_parser_that_made_them() -> None:
+def test_documents_outlive_the_parser() -> None:
     doms = [parse(f"<p title=t{n}>text {n}".encode()).tree for n in range(20)]
     assert [dom.css("p")[0].html for dom in doms] == [f'<p title="t{n}">text {n}</p>' for n in range(20)]
 
 
-def test_another_lexbor_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_lexbor_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parser, "_OPEN_ELEMENTS", parser._FORMATTING)
     with pytest.raises(ImportError, match="another lexbor"):
         parser._check_layout()
 
 
-# ---- what would cost too much -----------------------------------------------------------------------------
+# ---- limits ---------------------------------------------------------------------------------------------
 
 DEEP, TIME, ATTRIBUTES = "nest more than", "s of CPU used up parsing", "attributes"
 SHAPES: Final[dict[str, tuple[bytes, str]]] = {
@@ -108,14 +108,14 @@ LARGE: Final[dict[str, bytes]] = {
 
 
 @pytest.mark.parametrize(("html", "why"), SHAPES.values(), ids=SHAPES)
-def test_a_hostile_page_is_given_up_with_its_reason(html: bytes, why: str, within: Callable[[float], None]) -> None:
+def test_hostile_page_exceeds_a_limit(html: bytes, why: str, within: Callable[[float], None]) -> None:
     with pytest.raises(ExtractLimitExceeded, match=f"^too costly to read: .*{why}"):
         parse(html, CpuBudget(time.thread_time, 2.0 if why == TIME else 60.0))
     within(20.0)
 
 
 @pytest.mark.parametrize("html", LARGE.values(), ids=LARGE)
-def test_of_a_page_with_too_many_elements_the_first_are_parsed(html: bytes, within: Callable[[float], None]) -> None:
+def test_page_with_too_many_elements_is_truncated(html: bytes, within: Callable[[float], None]) -> None:
     parsed = parse(html, CpuBudget(time.thread_time, 60.0))
     assert parsed.tree.body is not None
     assert 0 < (parsed.truncated_at or 0) < len(html)
@@ -138,15 +138,15 @@ def test_of_a_page_with_too_many_elements_the_first_are_parsed(html: bytes, with
     ],
     ids=lambda html: html[:24].decode(),
 )
-def test_what_is_only_large_is_parsed(html: bytes, within: Callable[[float], None]) -> None:
+def test_large_page_is_parsed(html: bytes, within: Callable[[float], None]) -> None:
     parsed = parse(html, CpuBudget(time.thread_time, 60.0))
     assert parsed.tree.root is not None
     assert parsed.truncated_at is None
     within(20.0)
 
 
-def test_the_time_is_looked_at_all_along() -> None:
-    """By a clock that is turned with every look: a page is given up when it has used up its time, wherever that is."""
+def test_cpu_budget_is_checked_while_parsing() -> None:
+    """With a clock that advances at every check: parsing stops when the time is used up, at any position."""
     looks = 0
 
     def clock() -> float:
@@ -163,8 +163,8 @@ def test_the_time_is_looked_at_all_along() -> None:
         parse(html, CpuBudget(clock, 9.5))
 
 
-def test_the_more_is_open_the_smaller_are_the_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So no piece costs much, whatever it holds: bytes times what is open has a bound."""
+def test_more_open_elements_make_smaller_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So no piece costs much, whatever it contains: bytes times open elements is bounded."""
     monkeypatch.setattr(parser, "MAX_DEPTH", 10**9)
     monkeypatch.setattr(parser, "MAX_TREE_BYTES", 10**9)
     sizes: list[tuple[int, int]] = []
@@ -186,7 +186,7 @@ def test_the_more_is_open_the_smaller_are_the_pieces(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("tag", ["a href", "b class", "code class", "font style"])
-def test_a_long_attribute_is_not_copied_all_over_the_page(tag: str) -> None:
+def test_long_attribute_is_not_copied(tag: str) -> None:
     html = f"<p><{tag}='{'x ' * 200_000}'>".encode() + b"<p>y" * 50_000
     dom = Dom(html)
     assert len(dom.select(tag.partition(" ")[0])) < 100
@@ -194,23 +194,23 @@ def test_a_long_attribute_is_not_copied_all_over_the_page(tag: str) -> None:
     assert len(short.select(tag.partition(" ")[0])) == 1_001
 
 
-def test_a_tag_that_is_too_crowded_is_found_wherever_pieces_end() -> None:
+def test_too_many_attributes_across_pieces() -> None:
     for before in range(0, PIECE_BYTES, 911):
         with pytest.raises(ExtractLimitExceeded):
             parse(b"x" * before + b"<p " + b" ".join(b"a%d" % n for n in range(6 * MAX_ATTRIBUTES)) + b">")
 
 
-def test_after_a_hostile_page_the_next_one_is_parsed() -> None:
+def test_parser_works_after_a_hostile_page() -> None:
     for _ in range(10):
         with pytest.raises(ExtractLimitExceeded):
             parse(b"<div>" * 20_000)
         assert parse(b"<p>x").tree.html == "<html><head></head><body><p>x</p></body></html>"
 
 
-# ---- what is read of it -----------------------------------------------------------------------------------
+# ---- extraction of deep trees ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("with_kernel", [True, False], ids=["kernel", "python"])
+@pytest.mark.parametrize("with_native", [True, False], ids=["native", "python"])
 @pytest.mark.parametrize(
     "html",
     [
@@ -225,13 +225,13 @@ def test_after_a_hostile_page_the_next_one_is_parsed() -> None:
     ],
     ids=lambda html: html[:20].decode(),
 )
-def test_a_deep_tree_is_read_to_its_end(html: bytes, with_native: bool, within: Callable[[float], None]) -> None:
+def test_deep_tree_is_extracted(html: bytes, with_native: bool, within: Callable[[float], None]) -> None:
     content, _ = extract_with_dom(html, HTML, url="https://e.test/", now=1.7e9, with_native=with_native)
     assert content.text
     within(30.0)
 
 
-def test_inline_code_is_kept_however_much_formatting_there_is() -> None:
+def test_inline_code_is_kept_with_much_formatting() -> None:
     paragraphs = "".join(
         f"<p>Call <code class=x>run_{n}()</code> with <span class=y>care</span>, as <em class=z>it</em> says, and mind "
         f"the <strong class=w>order</strong> of its arguments, <a href=/{n}>which matters</a>.</p>"
@@ -244,7 +244,7 @@ def test_inline_code_is_kept_however_much_formatting_there_is() -> None:
         assert content.markdown.count("**order**") == 200
 
 
-def test_a_page_that_is_not_read_says_why() -> None:
+def test_reason_of_an_unread_page() -> None:
     content = extract_content(b"<div>" * 100_000, HTML)
     assert (content.media, content.text, content.links) == ("other", "", ())
     assert content.media_reason == "too costly to read: elements nest more than 10,000 deep"

@@ -1,4 +1,4 @@
-"""Long pages: how much of them is read, by the kernel and in Python alike."""
+"""Long pages: native code and Python truncate them alike."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ SHORT = {
 }
 
 
-@pytest.mark.parametrize("with_kernel", [True, False], ids=["kernel", "python"])
+@pytest.mark.parametrize("with_native", [True, False], ids=["native", "python"])
 @pytest.mark.parametrize("name", SHORT)
-def test_what_is_left_of_a_text(name: str, with_native: bool) -> None:
-    html, most, left = SHORT[name]
+def test_truncate_text(name: str, with_native: bool) -> None:
+    html, max_chars, expected = SHORT[name]
     dom = Dom(html)
     assert dom.root is not None
-    is_cut = truncate_text(dom.root, most, with_native=with_native)
+    is_cut = truncate_text(dom.root, max_chars, with_native=with_native)
     [body] = dom.select("body")
     assert isinstance(body, LexborNode)
-    assert body.html == f"<body>{left}</body>"
+    assert body.html == f"<body>{expected}</body>"
     assert is_cut == (name not in ("all of it", "what is not seen"))
 
 
@@ -56,13 +56,13 @@ def read(html: str, *, with_native: bool) -> Content:
 
 
 @pytest.mark.parametrize("html", LONG.values(), ids=LONG)
-def test_the_native_reads_as_much_of_a_long_page_as_python(html: str) -> None:
+def test_long_pages_are_equal_in_native_code_and_python(html: str) -> None:
     by_native, in_python = read(html, with_native=True), read(html, with_native=False)
     assert by_native == in_python
     assert by_native.truncated_reason
 
 
-def test_boxes_beyond_the_limit_are_seen_and_not_judged() -> None:
+def test_boxes_beyond_the_limit_are_not_scored() -> None:
     html = "<p>first</p>" + "<div></div>" * MAX_BOXES + "<p>last</p><td>one<p>two"
     blocks = Blocks(Dom(html).walk)
     assert blocks.texts == ["first"]
@@ -74,7 +74,7 @@ def test_boxes_beyond_the_limit_are_seen_and_not_judged() -> None:
 
 
 @pytest.mark.parametrize(("more", "is_cut"), [(0, False), (1, True), (2, True)])
-def test_one_block_more_than_are_judged_is_told(more: int, is_cut: bool) -> None:
+def test_one_block_over_the_limit_is_reported(more: int, is_cut: bool) -> None:
     html = "<p>some words" * (MAX_BLOCKS + more)
     assert Blocks(Dom(html).walk).is_truncated == is_cut
     assert bool(read(html, with_native=True).truncated_reason) == is_cut

@@ -1,4 +1,4 @@
-"""The language of a text: told by script or by small words, and the page's own claim where the text is too short."""
+"""Language detection: by script or by small words, and the page's declaration where the text is too short."""
 
 from __future__ import annotations
 
@@ -70,26 +70,26 @@ def test_one_sentence_is_enough(tag: str) -> None:
 
 
 @pytest.mark.parametrize("tag", ["de", "fr", "pt", "pl", "hu", "vi", "ru", "uk", "ar", "fa", "hi"])
-def test_a_wrong_claim_does_not_stand_against_the_text(tag: str) -> None:
-    """Many sites say `en` on every page because their template did."""
+def test_wrong_declaration_is_overridden(tag: str) -> None:
+    """Many sites declare `en` on every page because their template does."""
     found = detect_language(SENTENCES[tag], "en-US")
     assert (found.tag, found.source) == (tag, "detected")
 
 
 @pytest.mark.parametrize("tag", ["de", "fr", "pl", "vi", "ru", "hi"])
-def test_a_sentence_of_small_words_is_sure(tag: str) -> None:
+def test_sentence_of_common_words_is_certain(tag: str) -> None:
     assert detect_language(SENTENCES[tag]).confidence >= SURE_CONFIDENCE
 
 
 @pytest.mark.parametrize("text", ["nicht jetzt", "Más", "що там", "α"])
-def test_a_few_words_do_not_stand_against_a_claim_but_weaken_it(text: str) -> None:
+def test_few_words_lower_the_confidence_of_a_declaration(text: str) -> None:
     found = detect_language(text, "en")
     assert (found.tag, found.source) == ("en", "declared")
     assert found.confidence < DECLARED_CONFIDENCE
 
 
 @pytest.mark.parametrize("tag", ["zh", "ja", "ko", "th", "el", "he", "ka", "ta"])
-def test_a_script_of_one_language_is_certain(tag: str) -> None:
+def test_script_of_one_language_is_certain(tag: str) -> None:
     assert detect_language(SENTENCES[tag], "en").tag == tag
     assert detect_language(SENTENCES[tag]).confidence > 0.9
 
@@ -108,7 +108,7 @@ def test_a_script_of_one_language_is_certain(tag: str) -> None:
         ("", "english language", Language()),
     ],
 )
-def test_a_short_text_leaves_it_to_the_page(text: str, declared: str | None, expected: Language) -> None:
+def test_short_text_uses_the_declaration(text: str, declared: str | None, expected: Language) -> None:
     assert detect_language(text, declared) == expected
 
 
@@ -116,28 +116,28 @@ def test_a_short_text_leaves_it_to_the_page(text: str, declared: str | None, exp
     ("tag", "declared"),
     [("en", "en-GB"), ("pt", "pt-BR"), ("no", "nb"), ("hr", "bs"), ("id", "ms"), ("zh", "zh-Hant"), ("he", "yi")],
 )
-def test_where_both_agree_the_page_names_the_region_and_the_near_relation(tag: str, declared: str) -> None:
+def test_declaration_refines_region_and_similar_language(tag: str, declared: str) -> None:
     found = detect_language(SENTENCES[tag], declared)
     assert (found.tag, found.source) == (declared, "both")
     assert found.confidence > max(DECLARED_CONFIDENCE, detect_language(SENTENCES[tag]).confidence)
 
 
-def test_a_foreign_name_does_not_name_the_language() -> None:
+def test_foreign_name_does_not_decide_the_language() -> None:
     assert detect_language(SENTENCES["en"] + " 東京 Москва").tag == "en"
     assert detect_language(SENTENCES["ru"] + " Microsoft Windows").tag == "ru"
 
 
-def test_a_word_on_every_line_is_no_proof() -> None:
+def test_repeated_word_is_limited_evidence() -> None:
     assert detect_language("Las Vegas\n" * 60, "en").source == "declared"
 
 
-def test_menus_at_the_ends_are_not_looked_at() -> None:
+def test_menus_at_the_ends_are_ignored() -> None:
     menu = "Home About Contact and the other of with " * 30
     middle = " ".join([SENTENCES["pl"]] * (SAMPLE_CHARS // len(SENTENCES["pl"]) + 1))
     assert detect_language(menu + middle + menu).tag == "pl"
 
 
-def test_a_glance_is_enough_where_the_page_says_the_same() -> None:
+def test_short_sample_is_enough_when_it_agrees_with_the_page() -> None:
     middle = " ".join([SENTENCES["pl"]] * (SHORT_SAMPLE_CHARS // len(SENTENCES["pl"]) + 2))
     around = SENTENCES["cs"] * (SAMPLE_CHARS // len(SENTENCES["cs"]))
     assert detect_language(around + middle + around, "pl").source == "both"
@@ -145,7 +145,7 @@ def test_a_glance_is_enough_where_the_page_says_the_same() -> None:
 
 
 @pytest.mark.parametrize("words", [LATIN, CYRILLIC, ARABIC, DEVANAGARI], ids=["latin", "cyrillic", "arabic", "hindi"])
-def test_lists_are_of_lower_case_words(words: dict[str, str]) -> None:
+def test_word_lists_are_lower_case(words: dict[str, str]) -> None:
     assert all(text == text.lower() and len(set(text.split())) >= 20 for text in words.values())
 
 
@@ -154,7 +154,7 @@ def test_letters_belong_to_languages_that_have_words() -> None:
 
 
 @given(st.text(max_size=300), st.none() | st.text(max_size=20))
-def test_any_text_and_any_claim_are_read(text: str, declared: str | None) -> None:
+def test_any_text_and_any_declaration(text: str, declared: str | None) -> None:
     found = detect_language(text, declared)
     assert 0 <= found.confidence <= 1
     assert (found.source == "none") == (found.tag == "")

@@ -1,4 +1,4 @@
-"""Kept blocks as Markdown: what it looks like, and that a CommonMark parser reads every word of them and no other."""
+"""Kept blocks as Markdown: its form, and that a CommonMark parser finds all of their words and no others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.pages.markdown_parts import lines_of
 
 
 def markdown(html: str, resolve: Callable[[str], str] | None = None) -> str:
-    """Of a page of which all is kept."""
+    """The Markdown of a page whose blocks are all kept."""
     blocks = Blocks(Dom(html).walk)
     return render_markdown(blocks, [True] * len(blocks), resolve)
 
@@ -66,7 +66,7 @@ def words_of(markdown: str) -> list[str]:
         ("<div><b>a<p>b</p>c</b></div>", "**a**\n\nb\n\n**c**"),
     ],
 )  # fmt: skip
-def test_what_it_looks_like(html: str, expected: str) -> None:
+def test_markdown_form(html: str, expected: str) -> None:
     assert markdown(html) == expected
 
 
@@ -84,7 +84,7 @@ def test_what_it_looks_like(html: str, expected: str) -> None:
         ("<ul><li>a<pre>b\n c</pre></ul>", "- a\n\n  ```\n  b\n   c\n  ```"),
     ],
 )
-def test_code_is_as_written(html: str, expected: str) -> None:
+def test_code_blocks(html: str, expected: str) -> None:
     assert markdown(html) == expected
 
 
@@ -111,17 +111,17 @@ def test_code_is_as_written(html: str, expected: str) -> None:
         (f"<tr><td>a<td>{'b' * 601}<tr><td>c<td>d", f"a\n\n{'b' * 601}\n\nc\n\nd"),
     ],
 )
-def test_tables_of_data_and_of_layout(rows: str, expected: str) -> None:
+def test_data_and_layout_tables(rows: str, expected: str) -> None:
     assert markdown(f"<table>{rows}</table>") == expected
 
 
-def test_only_what_is_kept() -> None:
+def test_only_kept_blocks() -> None:
     blocks = Blocks(Dom("<ul><li>a<li>b</ul><ol><li>c<li>d</ol><p>e<br><br>f<h2>g<div>h</div></h2><pre>i<p>j").walk)
     kept = [text in "bdfhj" for text in blocks.texts]
     assert render_markdown(blocks, kept) == "- b\n\n1. d\n\nf\n\n## h\n\n```\nj\n```"
 
 
-def test_images_and_rules_only_beside_what_is_kept() -> None:
+def test_images_and_rules_only_beside_kept_blocks() -> None:
     far = "<div><div><div><div><img src=/far.jpg></div></div></div></div>"
     html = f"<div><p>a</p><img src=/near.jpg><p>b</p><hr><p>c</p><img src=/other.jpg><p>d</p></div>{far}"
     blocks = Blocks(Dom(html).walk)
@@ -130,13 +130,13 @@ def test_images_and_rules_only_beside_what_is_kept() -> None:
     assert render_markdown(blocks, [False] * 4) == ""
 
 
-def test_addresses_are_resolved() -> None:
+def test_urls_are_resolved() -> None:
     html = "<p>a <a href=/l>b</a> <img src=/i.jpg> c <a href=/none>d</a>"
     resolved = {"/l": "https://h/l", "/i.jpg": "https://h/i.jpg", "/none": ""}
     assert markdown(html, resolved.__getitem__) == "a [b](https://h/l) ![](https://h/i.jpg) c d"
 
 
-def test_without_scripts() -> None:
+def test_noscript() -> None:
     paragraphs = "".join(f"<p>{'word ' * 60}{n}</p>" for n in range(3))
     html = f"<div>Enable <b>scripts</b><noscript>{paragraphs}and <i>more</i></noscript> please</div>"
     assert markdown(html).endswith("2\n\nand *more*\n\nplease")
@@ -186,17 +186,17 @@ tables = st.lists(st.lists(lines, min_size=1, max_size=3), min_size=2, max_size=
 @example(html="<ul><li><table><tr><th>a<th>b<tr><td>c<td>d</table><ul><li>e</ul></ul>", seed=0)
 @example(html="<p>a<br>===<br>:-<br>|-|", seed=0)
 @example(html="<p>&am<b>p;</b>(", seed=0)
-def test_every_kept_word_and_no_other(html: str, seed: int) -> None:
+def test_all_kept_words_and_no_others(html: str, seed: int) -> None:
     blocks = Blocks(Dom(html).walk)
     kept = [seed == 0 or (at + seed) % 3 > 0 for at in range(len(blocks))]
-    wanted = [
+    expected = [
         word
         for text, is_kept in zip(blocks.texts, kept, strict=True)
         if is_kept
         for word in strip_controls(text).split()
     ]
     written = render_markdown(blocks, kept)
-    assert words_of(written) == wanted, written
+    assert words_of(written) == expected, written
 
 
 @settings(max_examples=100)
@@ -204,8 +204,8 @@ def test_every_kept_word_and_no_other(html: str, seed: int) -> None:
 @given(text=st.text(max_size=60), tag=st.sampled_from(("p", "li", "h2", "code", "td", "pre", "b")))
 def test_any_text_in_any_element(text: str, tag: str) -> None:
     blocks = Blocks(Dom(f"<{tag}>{_escaped(text)}</{tag}>").walk)
-    wanted = [word for said in blocks.texts for word in strip_controls(said).split()]
-    assert words_of(render_markdown(blocks, [True] * len(blocks))) == wanted
+    expected = [word for block in blocks.texts for word in strip_controls(block).split()]
+    assert words_of(render_markdown(blocks, [True] * len(blocks))) == expected
 
 
 @pytest.mark.parametrize(
@@ -228,14 +228,14 @@ def test_any_text_in_any_element(text: str, tag: str) -> None:
     ],
     ids=lambda value: str(value)[:20],
 )
-def test_hostile_pages_cost_little(before: str, part: str, times: int, within: Callable[[float], None]) -> None:
+def test_hostile_pages_are_cheap(before: str, part: str, times: int, within: Callable[[float], None]) -> None:
     html = before + part * times + "end"
     blocks = Blocks(Dom(html).walk)
     assert len(render_markdown(blocks, [True] * len(blocks))) < 20 * len(html)
     within(10)
 
 
-def test_what_the_text_leaves_out_is_left_out() -> None:
+def test_controls_are_removed() -> None:
     blocks = Blocks(Dom("<p>a<math><input><a href=/x>words</a></input></math>b</p>").walk)
     assert blocks.texts == ["a b"]
     assert render_markdown(blocks, [True]) == "a b"

@@ -1,4 +1,4 @@
-"""Names of authors among what stands around them."""
+"""Author names, separated from the text around them."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ from tenax.extract.metadata.authors import (
         ("", []),
     ],
 )
-def test_names_in(text: str, names: list[str]) -> None:
+def test_parse_names(text: str, names: list[str]) -> None:
     assert list(parse_names(text)) == names
 
 
-def test_a_name_is_told_once() -> None:
+def test_names_are_unique() -> None:
     assert parse_authors(["Ann Lee", "ANN LEE", "Bo Ek"]) == ("Ann Lee", "Bo Ek")
 
 
 @pytest.mark.parametrize(
-    ("told", "chosen"),
+    ("sources", "chosen"),
     [
         ([["The Site"], ["Ann Lee"]], ("Ann Lee",)),
         ([["Redaktion"], ["Ann Lee"]], ("Ann Lee",)),
@@ -67,18 +67,18 @@ def test_a_name_is_told_once() -> None:
         ([["Share"], ["Admin"]], ()),
     ],
 )
-def test_a_person_is_before_the_site(told: list[list[str]], chosen: tuple[str, ...]) -> None:
-    assert choose_authors(told, ["The Site"]) == chosen
+def test_person_wins_over_site(sources: list[list[str]], chosen: tuple[str, ...]) -> None:
+    assert choose_authors(sources, ["The Site"]) == chosen
 
 
-def test_bylines_among_lines() -> None:
+def test_find_byline() -> None:
     assert find_byline(["25 August", "By Ann Lee", "By Bo Ek"]) == "Ann Lee"
     assert find_byline(["Byron was here", "byte by byte"]) == ""
     assert find_byline(["Автор: Ann Lee"]) == "Ann Lee"
     assert is_byline_label("Verfasst von") and not is_byline_label("Est. reading time")
 
 
-def test_no_other_letter_begins_a_byline() -> None:
+def test_byline_first_chars_are_complete() -> None:
     rests = ("ritten by", "osted by", "ext by", "ext von", "y", "on", "utor:", "uthor:", "ar", "or", "i", "oor", "v",
              "екст:", "втор:")  # fmt: skip
     letters = {chr(code) for code in range(0x110000) for rest in rests if _BYLINE.match(f"{chr(code)}{rest} Ann")}
@@ -88,5 +88,5 @@ def test_no_other_letter_begins_a_byline() -> None:
 @pytest.mark.parametrize(
     "text", ["by " * 100_000, "a, " * 100_000, "a and " * 100_000, " " * 1_000_000, "(" * 1_000_000]
 )
-def test_endless_text_is_cut(text: str) -> None:
+def test_long_text_is_truncated(text: str) -> None:
     assert len(parse_authors([text])) <= 20

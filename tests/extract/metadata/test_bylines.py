@@ -1,4 +1,4 @@
-"""What the body of a page marks as author and date."""
+"""Author and date marked in the body of a page."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ def test_date_texts(html: str, texts: list[str]) -> None:
     assert list(find_date_texts(Dom(html))) == texts
 
 
-def test_only_so_many_are_looked_at() -> None:
+def test_candidates_are_limited() -> None:
     assert len(list(find_date_texts(Dom("<time>1</time>" * 500)))) == MAX_CANDIDATES
 
 
-def test_what_is_too_large_is_no_byline_however_often_it_is_nested(within: Callable[[float], None]) -> None:
+def test_large_nested_elements_are_no_bylines(within: Callable[[float], None]) -> None:
     dom = Dom("<div class='author date'>" * MAX_CANDIDATES + "<p>Ann 2025</p>" * 20_000)
     assert (list(find_author_texts(dom)), list(find_date_texts(dom))) == ([], [])
     within(3.0)
 
 
-def test_lines_around() -> None:
+def test_find_lines_near_title() -> None:
     assert list(find_lines_near_title("A Story", "before\na story\nafter\n" + "x" * 200)) == [
         "after",
         "x" * 30,
@@ -86,5 +86,5 @@ def test_lines_around() -> None:
         ("2019 - 2021\nNo 12005, 20255", ["2019 - 2021"] * 2),
     ],
 )
-def test_lone_dates(text: str, found: list[str]) -> None:
+def test_filter_lone_dates(text: str, found: list[str]) -> None:
     assert filter_lone_dates(find_lines_with_years(text)) == found

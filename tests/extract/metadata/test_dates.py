@@ -63,22 +63,22 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
         ("{{ date }}", None),
     ],
 )
-def test_read_date(text: str, iso: str | None) -> None:
+def test_parse_date(text: str, iso: str | None) -> None:
     assert parse_date(text, NOW) == iso
 
 
-def test_a_day_to_come_is_passed_over_for_one_that_was() -> None:
+def test_future_date_is_skipped() -> None:
     assert parse_date("2027-01-01, first 2024-01-01", NOW) == "2024-01-01"
 
 
-def test_days_begin_earlier_in_the_east() -> None:
+def test_days_begin_earlier_in_eastern_time_zones() -> None:
     late = datetime(2026, 3, 1, 11, tzinfo=UTC).timestamp()
     assert parse_date("2026-03-02", late) == "2026-03-02"
     assert parse_date("2026-03-02", late - 7200) is None
 
 
 @pytest.mark.parametrize(("is_month_first", "iso"), [(True, "2025-03-04"), (False, "2025-04-03")])
-def test_the_order_of_numbers_is_told(is_month_first: bool, iso: str) -> None:
+def test_month_first_is_a_parameter(is_month_first: bool, iso: str) -> None:
     assert parse_date("3/4/2025", NOW, is_month_first=is_month_first) == iso
     assert parse_date("3.4.2025", NOW, is_month_first=is_month_first) == "2025-04-03"
 
@@ -97,11 +97,11 @@ def test_the_order_of_numbers_is_told(is_month_first: bool, iso: str) -> None:
         ("https://h/", None),
     ],
 )
-def test_date_in_url(url: str, iso: str | None) -> None:
+def test_parse_url_date(url: str, iso: str | None) -> None:
     assert parse_url_date(url, NOW) == iso
 
 
-def test_neighbours_and_midnights() -> None:
+def test_adjacent_days_and_midnights() -> None:
     assert are_adjacent_days("2025-01-01", "2024-12-31T23:00:00+00:00")
     assert not are_adjacent_days("2025-01-01", "2025-01-03")
     assert is_near_midnight("2025-01-01T23:00:00+00:00")
@@ -111,26 +111,26 @@ def test_neighbours_and_midnights() -> None:
 
 
 @given(st.dates(FIRST_DAY, date(2026, 3, 1)), st.sampled_from(sorted(MONTHS)))
-def test_every_name_of_a_month_is_read(day: date, name: str) -> None:
+def test_every_month_name_is_parsed(day: date, name: str) -> None:
     day = date(day.year, MONTHS[name], min(day.day, 28))
     if day <= date(2026, 3, 1):
         assert parse_date(f"{day.day} {name} {day.year}", NOW) == day.isoformat()
 
 
 @given(st.text(max_size=300))
-def test_nothing_is_dated_to_come(text: str) -> None:
+def test_no_date_is_in_the_future(text: str) -> None:
     found = parse_date(text, NOW)
     if found is not None:
         assert FIRST_DAY <= date.fromisoformat(found[:10]) <= date(2026, 3, 1) + timedelta(days=1)
 
 
-def test_lines_without_digits_are_left_out() -> None:
+def test_lines_without_digits_are_filtered() -> None:
     assert filter_datable([]) == []
     lines = ["no date", "5 May 25", "", "one 1", "٥ مايو ٢٥", "é", "\ud800 1"]
     assert filter_datable(lines) == ["5 May 25", "٥ مايو ٢٥"]
 
 
 @given(st.lists(st.text(st.sampled_from("12 é٢年a."), max_size=8)))
-def test_no_line_with_a_date_is_left_out(lines: list[str]) -> None:
+def test_lines_with_dates_are_not_filtered(lines: list[str]) -> None:
     kept = filter_datable(lines)
     assert [line for line in lines if sum(map(str.isdecimal, line)) > 2 and line not in kept] == []

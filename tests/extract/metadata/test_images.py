@@ -1,4 +1,4 @@
-"""The image that stands for a page."""
+"""The image of a page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tenax.extract.metadata.images import choose_image
 
 
 @pytest.mark.parametrize(
-    ("told", "html", "image"),
+    ("hrefs", "html", "image"),
     [
         ([], "", ""),
         ([" https://h/a.jpg "], "", "https://h/a.jpg"),
@@ -23,5 +23,5 @@ from tenax.extract.metadata.images import choose_image
         ([], "<main><img src=/a.jpg width=" + "9" * 5000 + "></main>", "/a.jpg"),
     ],
 )
-def test_choose_image(told: list[str], html: str, image: str) -> None:
-    assert choose_image(told, Dom(html)) == image
+def test_choose_image(hrefs: list[str], html: str, image: str) -> None:
+    assert choose_image(hrefs, Dom(html)) == image

@@ -1,4 +1,4 @@
-"""JSON-LD as it is found on pages."""
+"""JSON-LD as found on the web."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WHOLE = {
 }
 
 
-def test_everything_of_a_whole_description() -> None:
+def test_complete_node() -> None:
     assert read_jsonld([json.dumps(WHOLE)], URL) == JsonLdMetadata(
         types=("Article", "NewsArticle"),
         headline="A & B",
@@ -68,24 +68,24 @@ def test_everything_of_a_whole_description() -> None:
         '{"@type": "Article", "headline": {"@value": "H"}}',
     ],
 )
-def test_what_can_be_mended_is_read(script: str) -> None:
+def test_broken_json_is_repaired(script: str) -> None:
     assert read_jsonld([script]).headline == "H"
 
 
 @pytest.mark.parametrize(
     "script", ["", "null", "1", "[]", "{", '"x"', "[[[[", "{]", '{"@type": 1}', '{"@graph": [null, 1]}']
 )
-def test_what_says_nothing(script: str) -> None:
+def test_irrelevant_nodes(script: str) -> None:
     assert read_jsonld([script]) == JsonLdMetadata()
 
 
-def test_the_node_of_this_page_is_chosen_by_its_address() -> None:
+def test_node_is_chosen_by_url() -> None:
     other = {"@type": "Article", "url": "https://h.example/a/other", "headline": "Other"}
     ours = {"@type": "Article", "mainEntityOfPage": {"@id": "https://h.example/a/story/"}, "headline": "Ours"}
     assert read_jsonld([json.dumps([other, ours])], URL).headline == "Ours"
 
 
-def test_an_article_is_before_its_page_and_a_job_is_none() -> None:
+def test_article_wins_over_page_and_job_is_ignored() -> None:
     page, job = {"@type": "WebPage", "name": "Page"}, {"@type": "JobPosting", "headline": "Job"}
     article = {"@type": "BlogPosting", "headline": "Article"}
     assert read_jsonld([json.dumps([job, page, article])]).headline == "Article"
@@ -106,11 +106,11 @@ def test_an_article_is_before_its_page_and_a_job_is_none() -> None:
     ],
     ids=["arrays", "graphs", "quotes", "comments", "commas", "objects", "reference", "ten megabytes"],
 )
-def test_hostile_scripts_are_given_up(script: str) -> None:
+def test_hostile_scripts_are_ignored(script: str) -> None:
     assert read_jsonld([script] * 3).headline == ""
 
 
-def test_nodes_are_counted() -> None:
+def test_nodes_are_limited() -> None:
     assert len(parse_nodes(json.dumps([{"@type": "Article"}] * 2_000))) == MAX_NODES
 
 
@@ -129,7 +129,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_any_json_is_read_without_a_fault(value: object) -> None:
+def test_any_json_is_read(value: object) -> None:
     described = read_jsonld([json.dumps(value)], URL)
     assert all(isinstance(name, str) for name in (described.headline, described.image, *described.authors))
     assert all(text.strip() for text in read_strings(value))

@@ -1,4 +1,4 @@
-"""What a page says about itself, made safe to show."""
+"""Metadata of a page, safe to display."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_language(html: str, language: str | None) -> None:
         ("english", None), ("", None), ("-", None), ("sr-Latn", "sr-Latn"), (" pt-br ", "pt-BR"),
     ],
 )  # fmt: skip
-def test_normal_language(tag: str, normal: str | None) -> None:
+def test_normalize_language(tag: str, normal: str | None) -> None:
     assert normalize_language(tag) == normal
 
 
@@ -123,7 +123,7 @@ def test_robots_hints(metas: list[tuple[str, str]], header: str | None, expected
     assert parse_robots_hints(metas, header) == expected
 
 
-def test_robots_of_a_page() -> None:
+def test_robots_hints_of_a_page() -> None:
     page = about("<meta name=Robots content=noindex><meta name=tenax content=nofollow>")
     assert (page.is_noindex, page.is_nofollow) == (True, True)
 
@@ -132,7 +132,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC).timestamp()
 URL = "https://www.h.example/2025/08/25/story"
 
 
-def told(html: str, url: str | None = None) -> Metadata:
+def metadata_of(html: str, url: str | None = None) -> Metadata:
     return read_metadata(Dom(html), url=url, now=NOW)
 
 
@@ -153,7 +153,7 @@ def told(html: str, url: str | None = None) -> Metadata:
     ],
 )  # fmt: skip
 def test_authors(html: str, authors: tuple[str, ...]) -> None:
-    assert told(html).authors == authors
+    assert metadata_of(html).authors == authors
 
 
 @pytest.mark.parametrize(
@@ -178,29 +178,29 @@ def test_authors(html: str, authors: tuple[str, ...]) -> None:
     ],
 )  # fmt: skip
 def test_published(html: str, url: str | None, published: str | None) -> None:
-    assert told(html, url).published == published
+    assert metadata_of(html, url).published == published
 
 
-def test_the_day_a_reader_sees_is_before_the_day_in_utc() -> None:
+def test_local_day_wins_over_the_day_in_utc() -> None:
     meta = "<meta property=article:published_time content=2025-08-24T{}:00:00Z>"
     page = "<title>A story</title><h1>A story</h1><p>25 August 2025</p>"
-    assert told(meta.format(22) + page).published == "2025-08-25"
-    assert told(meta.format(12) + page).published == "2025-08-24T12:00:00+00:00"
+    assert metadata_of(meta.format(22) + page).published == "2025-08-25"
+    assert metadata_of(meta.format(12) + page).published == "2025-08-24T12:00:00+00:00"
 
 
-def test_without_a_clock_there_are_no_dates() -> None:
+def test_no_dates_without_now() -> None:
     assert about("<meta property=article:published_time content=2025-08-24>").published is None
 
 
-def test_the_title_of_the_window_is_whole() -> None:
-    page = told("<title>A story | Site</title><h1>A story</h1>")
+def test_document_title_is_complete() -> None:
+    page = metadata_of("<title>A story | Site</title><h1>A story</h1>")
     assert (page.title, page.document_title) == ("A story", "A story | Site")
-    assert told("<meta property=og:title content=Og><h1>H</h1>").document_title == "Og"
-    assert told("<h1>H</h1>").document_title == "H"
+    assert metadata_of("<meta property=og:title content=Og><h1>H</h1>").document_title == "Og"
+    assert metadata_of("<h1>H</h1>").document_title == "H"
 
 
-def test_the_rest() -> None:
-    page = told(
+def test_other_fields() -> None:
+    page = metadata_of(
         "<meta property=og:site_name content='The Site'><meta property=og:image content=/a.jpg>"
         "<meta property=article:section content=World><meta name=keywords content='a, b,a'>"
         "<meta property=article:modified_time content=2025-08-24>"
@@ -221,10 +221,10 @@ def test_the_rest() -> None:
     ],
     ids=["metas", "names", "times", "authors", "heading", "script"],
 )
-def test_hostile_pages_say_nothing(html: str) -> None:
-    page = told(html, URL)
+def test_hostile_pages_have_no_metadata(html: str) -> None:
+    page = metadata_of(html, URL)
     assert (page.authors, page.published) == ((), "2025-08-25")
 
 
-def test_shown_is_quick_on_endless_text() -> None:
+def test_clean_text_is_fast_on_long_text() -> None:
     assert clean_text("\x1b[" * 5_000_000, 10) == ""

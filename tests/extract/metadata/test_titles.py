@@ -1,4 +1,4 @@
-"""The title of a page among those it has."""
+"""Choice of the page title."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tenax.extract.metadata.titles import choose_title
 
 
 @pytest.mark.parametrize(
-    ("headings", "told", "document_title", "chosen"),
+    ("headings", "metadata_titles", "document_title", "chosen"),
     [
         ([], [], "", ""),
         ([], [], "A story", "A story"),
@@ -28,17 +28,17 @@ from tenax.extract.metadata.titles import choose_title
         (["Story, told in full and at length"], ["Story told in full"], "", "Story, told in full and at length"),
     ],
 )
-def test_choose_title(headings: list[str], told: list[str], document_title: str, chosen: str) -> None:
-    assert choose_title(headings, told, document_title, ["The Site", "h.example", "thehost"]) == chosen
+def test_choose_title(headings: list[str], metadata_titles: list[str], document_title: str, chosen: str) -> None:
+    assert choose_title(headings, metadata_titles, document_title, ["The Site", "h.example", "thehost"]) == chosen
 
 
-def test_lower_headings_stand_in_for_the_rest_of_the_title() -> None:
+def test_subheading_completes_the_title() -> None:
     lower = iter(["Something else", "A story of some length"])
     assert choose_title(["Blog"], [], "Blog - a story of some length", [], lower) == "A story of some length"
     assert next(lower, None) is None
 
 
-def test_lower_headings_are_not_looked_at_without_need() -> None:
+def test_subheadings_are_read_lazily() -> None:
     lower = iter(["Below"])
     assert choose_title(["A story"], ["A story"], "A story | The Site", ["The Site"], lower) == "A story"
     assert next(lower) == "Below"

@@ -1,4 +1,4 @@
-"""The kernel and Python read alike: pages of every kind, and what was made to break either."""
+"""Native code and Python extract the same: pages of every kind, and inputs made to break either."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ MADE = {
 def both(
     html: str, url: str | None = None, *, with_article: bool = True, with_markdown: bool = True
 ) -> tuple[Content, Content]:
-    """Read by the kernel, and in Python."""
+    """Extracted by the native code, and in Python."""
     native, plain = (
         extract_with_dom(
             html.encode("utf-8", "replace"),
@@ -63,14 +63,14 @@ def both(
     return native, plain
 
 
-def test_there_is_a_native() -> None:
+def test_native_library_is_available() -> None:
     assert binding.load_native() is not None, (
         "it was not built, or does not fit the parser: every other test would be void"
     )
 
 
 @pytest.mark.parametrize("page", written_pages(), ids=lambda page: page.name)
-def test_written_pages_are_read_alike(page: WrittenPage) -> None:
+def test_written_pages_are_extracted_alike(page: WrittenPage) -> None:
     native, plain = both(page.html, page.about.url)
     assert native == plain
     assert native.article
@@ -84,7 +84,7 @@ def test_written_pages_are_skimmed_alike(page: WrittenPage) -> None:
 
 
 @pytest.mark.parametrize("html", MADE.values(), ids=MADE)
-def test_what_was_made_to_break_it_is_read_alike(html: str) -> None:
+def test_hostile_pages_are_extracted_alike(html: str) -> None:
     for with_article, with_markdown in ((True, True), (True, False), (False, False)):
         native, plain = both(html, with_article=with_article, with_markdown=with_markdown)
         assert native == plain
@@ -92,20 +92,20 @@ def test_what_was_made_to_break_it_is_read_alike(html: str) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(MARKUP, st.booleans())
-def test_markup_of_any_shape_is_read_alike(markup: str, is_wrapped: bool) -> None:
+def test_any_markup_is_extracted_alike(markup: str, is_wrapped: bool) -> None:
     native, plain = both(f"<article>{markup * 3}</article>" if is_wrapped else markup, "https://example.org/news/a-b-c")
     assert native == plain
 
 
 @pytest.fixture
-def fresh() -> Iterator[None]:
-    """The kernel is looked for again, before and after."""
+def reload_native() -> Iterator[None]:
+    """The library is searched for again, before and after."""
     binding._load_native.cache_clear()
     yield
     binding._load_native.cache_clear()
 
 
-def test_a_page_that_it_gives_up_on_is_read_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsupported_page_is_read_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     def give_up(self: NativePage, *_: object) -> None:
         raise Unsupported("the page takes too much memory")
 
@@ -117,9 +117,9 @@ def test_a_page_that_it_gives_up_on_is_read_in_python(monkeypatch: pytest.Monkey
             assert both(page.html, page.about.url)[0] == plain
 
 
-@pytest.mark.usefixtures("fresh")
+@pytest.mark.usefixtures("reload_native")
 @pytest.mark.parametrize("missing", ["library", "functions", "characters", "tags", "nodes", "patterns"])
-def test_without_a_native_that_fits_pages_are_read_in_python(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_are_read_in_python_without_a_compatible_library(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if missing == "library":
         monkeypatch.setattr(binding, "library_path", lambda: None)
     elif missing == "functions":
@@ -141,7 +141,7 @@ def test_without_a_native_that_fits_pages_are_read_in_python(missing: str, monke
     assert native == plain
 
 
-def test_pages_are_given_back_and_used_again() -> None:
+def test_page_memory_is_reused() -> None:
     ready = binding.load_native()
     assert ready is not None
     dom = Dom("<p>words")
@@ -158,7 +158,7 @@ def test_pages_are_given_back_and_used_again() -> None:
     ready.release_page(one)
 
 
-def test_the_mirror_shows_what_the_parser_says() -> None:
+def test_node_mirror_matches_the_parser() -> None:
     ready = binding.load_native()
     assert ready is not None
     dom = Dom("<p>word</p>")

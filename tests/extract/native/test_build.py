@@ -1,4 +1,4 @@
-"""How the kernel is built, on sources of two lines: in a folder of its own, by the compilers of this machine."""
+"""How the native library is built: sources of two lines in a separate folder, compilers of this machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEADER = "/* Doubles. */\nint twice(int x);\n"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "a kernel"
+    folder = tmp_path / "a library"
     folder.mkdir()
     shutil.copy(builder.__file__, folder / "build.py")
     (folder / "answer.c").write_text(ANSWER)
@@ -50,12 +50,12 @@ def libraries(folder: Path) -> list[Path]:
 
 
 def answer(library: Path) -> int:
-    """In a process of its own, as a library that is wrong may end it."""
+    """In a separate process, because a faulty library may crash it."""
     calling = f"import ctypes; print(ctypes.CDLL({str(library)!r}).answer(20))"
     return int(subprocess.check_output([sys.executable, "-I", "-c", calling]))
 
 
-def test_a_library_is_built_beside_the_sources_and_found_there(folder: Path) -> None:
+def test_library_is_built_beside_the_sources(folder: Path) -> None:
     assert library_path(folder) is None
     done = build(folder)
     (library,) = libraries(folder)
@@ -64,7 +64,7 @@ def test_a_library_is_built_beside_the_sources_and_found_there(folder: Path) -> 
     assert {file.suffix for file in folder.iterdir()} == {".c", ".h", ".py", ".so"}, "nothing else is left there"
 
 
-def test_what_is_there_is_not_built_again(folder: Path) -> None:
+def test_existing_library_is_not_rebuilt(folder: Path) -> None:
     build(folder)
     (library,) = libraries(folder)
     built_at = library.stat().st_mtime_ns
@@ -73,7 +73,7 @@ def test_what_is_there_is_not_built_again(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["0.0.0", unicodedata.unidata_version])
-def test_the_tables_of_characters_are_those_of_this_python(folder: Path, version: str) -> None:
+def test_unicode_tables_match_this_python(folder: Path, version: str) -> None:
     shutil.copy(Path(builder.__file__).with_name("make_unicode.py"), folder)
     (folder / "unicode_data.h").write_text(f'#define UNICODE_VERSION "{version}"\n#define DECIMAL "not made anew"\n')
     about = '#include "unicode_data.h"\nconst char *version = UNICODE_VERSION;\nint size = sizeof DECIMAL;\n'
@@ -85,16 +85,16 @@ def test_the_tables_of_characters_are_those_of_this_python(folder: Path, version
     assert is_made == (version == "0.0.0")
 
 
-def test_the_tables_among_the_sources_are_as_they_would_be_made() -> None:
-    """By the Python that they are of; another makes its own."""
+def test_committed_unicode_tables_are_current() -> None:
+    """By the Python version of the tables; another generates its own."""
     native = Path(builder.__file__).parent
     kept = (native / UNICODE_TABLES_NAME).read_text()
-    made = subprocess.check_output([sys.executable, "-I", str(native / "make_unicode.py")], text=True)
-    assert (made == kept) == (f'"{unicodedata.unidata_version}"' in kept)
+    output = subprocess.check_output([sys.executable, "-I", str(native / "make_unicode.py")], text=True)
+    assert (output == kept) == (f'"{unicodedata.unidata_version}"' in kept)
 
 
 @pytest.mark.parametrize("name", ["answer.c", "twice.h"])
-def test_a_changed_source_makes_another_library_and_removes_the_older(folder: Path, name: str) -> None:
+def test_changed_source_makes_a_new_library_and_removes_the_old(folder: Path, name: str) -> None:
     build(folder)
     (older,) = libraries(folder)
     source = folder / name
@@ -104,7 +104,7 @@ def test_a_changed_source_makes_another_library_and_removes_the_older(folder: Pa
     assert older not in libraries(folder) and libraries(folder) == [library_path(folder)]
 
 
-def test_a_source_that_is_renamed_or_gone_makes_another_library(folder: Path) -> None:
+def test_renamed_or_removed_source_makes_a_new_library(folder: Path) -> None:
     names = set()
     build(folder)
     names.add(library_path(folder))
@@ -118,14 +118,14 @@ def test_a_source_that_is_renamed_or_gone_makes_another_library(folder: Path) ->
     assert len(names) == 3 and None not in names
 
 
-def test_it_may_be_built_elsewhere(folder: Path, tmp_path: Path) -> None:
+def test_build_in_another_folder(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "out"
     done = build(folder, "--out", str(out))
     (library,) = libraries(out)
     assert done.stdout == f"{library}\n" and libraries(folder) == []
 
 
-def test_no_compiler_is_an_ending_of_its_own(folder: Path) -> None:
+def test_missing_compiler_has_its_own_exit_code(folder: Path) -> None:
     done = build(folder, PATH="/nowhere")
     assert (done.returncode, done.stdout, done.stderr) == (NO_COMPILER, "", "there is no C compiler\n")
     assert library_path(folder) is None
@@ -138,7 +138,7 @@ def compiler(folder: Path, name: str, script: str) -> Path:
     return file
 
 
-def test_a_compiler_that_makes_nothing_is_passed_over(folder: Path, tmp_path: Path) -> None:
+def test_broken_compiler_is_skipped(folder: Path, tmp_path: Path) -> None:
     broken = compiler(tmp_path, "cc", "echo 'fatal error: math.h: No such file' >&2; exit 1")
     compiler(tmp_path, "clang", f'exec {shutil.which("cc")} "$@"')
     assert build(folder, PATH=f"{tmp_path}:/usr/bin:/bin").returncode == 0
@@ -148,13 +148,13 @@ def test_a_compiler_that_makes_nothing_is_passed_over(folder: Path, tmp_path: Pa
     assert done.stderr == f"no C compiler works here ({broken}: fatal error: math.h: No such file)\n"
 
 
-def test_a_compiler_for_another_machine_is_passed_over(folder: Path, tmp_path: Path) -> None:
+def test_compiler_for_another_machine_is_skipped(folder: Path, tmp_path: Path) -> None:
     foreign = compiler(tmp_path, "foreign", 'while [ "$1" != -o ]; do shift; done; echo text >"$2"')
     done = build(folder, "--cc", str(foreign))
-    assert done.returncode == NO_COMPILER and "trial.so" in done.stderr
+    assert done.returncode == NO_COMPILER and "probe.so" in done.stderr
 
 
-def test_the_compiler_of_the_environment_comes_first(folder: Path, tmp_path: Path) -> None:
+def test_cc_variable_comes_first(folder: Path, tmp_path: Path) -> None:
     mark = tmp_path / "used"
     mine = compiler(tmp_path, "mine", f'echo used >"{mark}"; exec {shutil.which("cc")} "$@"')
     assert build(folder, CC=f"{mine} -DTHREE=3").returncode == 0
@@ -168,7 +168,7 @@ def test_the_compiler_of_the_environment_comes_first(folder: Path, tmp_path: Pat
         pytest.param("int answer(int x) { return thrice(x); }\n", "thrice", id="a function is nowhere"),
     ],
 )
-def test_what_does_not_compile_leaves_a_log_and_no_library(folder: Path, source: str, first_error: str) -> None:
+def test_compile_error_leaves_a_log_and_no_library(folder: Path, source: str, first_error: str) -> None:
     build(folder)
     (folder / "answer.c").write_text(source)
     done = build(folder)
@@ -181,13 +181,13 @@ def test_what_does_not_compile_leaves_a_log_and_no_library(folder: Path, source:
     assert build(folder).returncode == 0 and not log.exists()
 
 
-def test_a_folder_that_cannot_be_written_is_said_in_one_line(folder: Path, tmp_path: Path) -> None:
+def test_unwritable_folder_is_reported_in_one_line(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = build(folder, "--out", str(tmp_path / "file"))
     assert done.returncode == BUILD_FAILED and done.stderr.count("\n") == 1
 
 
-def test_builds_at_the_same_moment_do_not_disturb_each_other(folder: Path) -> None:
+def test_concurrent_builds(folder: Path) -> None:
     with ThreadPoolExecutor() as threads:
         done = list(threads.map(lambda _: build(folder), range(4)))
     assert [one.returncode for one in done] == [0] * 4
@@ -196,7 +196,7 @@ def test_builds_at_the_same_moment_do_not_disturb_each_other(folder: Path) -> No
     assert answer(library) == 41 and not list(folder.glob(".building-*"))
 
 
-def test_the_same_sources_make_the_same_library(folder: Path, tmp_path: Path) -> None:
+def test_builds_are_reproducible(folder: Path, tmp_path: Path) -> None:
     contents = []
     for name in ("one", "two"):
         build(folder, "--out", str(tmp_path / name))
@@ -204,15 +204,15 @@ def test_the_same_sources_make_the_same_library(folder: Path, tmp_path: Path) ->
     assert contents[0] == contents[1]
 
 
-def test_functions_of_the_library_are_not_exchanged_for_others_of_the_process(folder: Path) -> None:
-    """Python itself has a `PyOS_strtol`, which every library would otherwise call in the place of its own."""
+def test_library_calls_its_own_functions(folder: Path) -> None:
+    """Python itself has a `PyOS_strtol`, which every library would otherwise call instead of its own."""
     (folder / "twice.h").write_text("#define twice PyOS_strtol\nint twice(int x);\n")
     build(folder)
     (library,) = libraries(folder)
     assert answer(library) == 41
 
 
-def test_the_checked_library_stands_beside_the_other_and_catches_what_is_wrong(folder: Path) -> None:
+def test_checked_library_detects_errors(folder: Path) -> None:
     (folder / "answer.c").write_text("int answer(int x) { return x + 2147483647; }\n")
     build(folder)
     done = build(folder, "--checked")
@@ -231,7 +231,7 @@ def test_the_checked_library_stands_beside_the_other_and_catches_what_is_wrong(f
     assert called.returncode != 0 and "signed integer overflow" in called.stderr
 
 
-def test_a_wheel_brings_the_library_without_its_sources(folder: Path) -> None:
+def test_wheel_library_is_found_without_sources(folder: Path) -> None:
     build(folder)
     (library,) = libraries(folder)
     for file in folder.glob("*.[ch]"):

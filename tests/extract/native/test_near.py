@@ -1,4 +1,4 @@
-"""Lines near the title, lines with years and stamps: the kernel finds what Python does."""
+"""Lines near the title, lines with years, script dates: the native code finds the same as Python."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tenax.extract.native.binding import NativePage, open_page
 from tests.pages.written import written_pages
 
 NUMBERS = (0.0,) * 19
-"""What the head and the address say of a page: here nothing."""
+"""Hints of head and URL: none here."""
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def test_lines_with_years(text: str) -> None:
     st.integers(1, 30),
 )
 @example(["A" * 64 + "b"], 63, 2)
-def test_lines_of_any_kind(lines: list[str], start: int, length: int) -> None:
+def test_any_lines(lines: list[str], start: int, length: int) -> None:
     text = "\n".join(lines)
     check(text, text[start : start + length].swapcase())
 
@@ -114,7 +114,7 @@ def test_written_pages() -> None:
         assert may_have_stamps or not list(find_script_dates(dom))
 
 
-def test_a_page_that_was_not_read_has_no_lines() -> None:
+def test_unread_page_has_no_lines() -> None:
     with opened(Dom("<p>words")) as native_page:
         assert native_page.find_byline_lines("words") is None
         native_page.read("", NUMBERS)
@@ -138,7 +138,7 @@ def test_a_page_that_was_not_read_has_no_lines() -> None:
         ("", False),
     ],
 )
-def test_pages_that_may_have_stamps(html: str, may: bool) -> None:
+def test_pages_that_may_have_script_dates(html: str, may: bool) -> None:
     dom = Dom(html)
     with opened(dom) as native_page:
         assert native_page.may_have_script_dates() is may
@@ -152,13 +152,13 @@ def test_pages_that_may_have_stamps(html: str, may: bool) -> None:
         .map("".join)
     )
 )  # fmt: skip
-def test_no_stamp_is_missed(scripts: list[str]) -> None:
+def test_no_script_date_is_missed(scripts: list[str]) -> None:
     dom = Dom("".join(f"<script>{script}</script>" for script in scripts))
     with opened(dom) as native_page:
         assert native_page.may_have_script_dates() or not list(find_script_dates(dom))
 
 
-def test_nobody_searches_a_page_that_is_closed() -> None:
+def test_closed_page_is_not_searched() -> None:
     page = written_pages()[0]
     _, dom = extract_with_dom(page.html.encode(), "text/html")
     assert dom is not None

@@ -1,4 +1,4 @@
-"""Fingerprints: equal for equal texts, like for like ones, and the same in every process."""
+"""Fingerprints: equal for equal texts, similar for similar ones, and the same in every process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def words(count: int, seed: int) -> list[str]:
     return random.Random(seed).choices(VOCABULARY, k=count)
 
 
-def like(one: list[str], other: list[str], space: str = " ") -> float:
+def similarity(one: list[str], other: list[str], space: str = " ") -> float:
     return fingerprint_similarity(near_fingerprint(space.join(one)), near_fingerprint(space.join(other)))
 
 
@@ -42,12 +42,12 @@ def test_equal_text_has_equal_hash() -> None:
     assert content_hash("\ud800") == content_hash("?")
 
 
-def test_a_fingerprint_never_changes() -> None:
-    """Stored ones are compared with those of tomorrow's crawl: whoever changes this makes every database blind."""
-    said = near_fingerprint("The cat sat on the mat, and the dog lay down beside it.")
-    assert hashlib.sha256(said).hexdigest() == "d0db95ebe5f9ab5a69bc63ef5364babdc7e571bddbfb10ebdafbd7a680082d74"
-    said = near_fingerprint("今天的天气很好，我们决定去公园散步。Größe “und” Länge")
-    assert hashlib.sha256(said).hexdigest() == "eb2c2b3e0148f1103969cbf6723e063f8f326adece790ec2635aedd1bf0a23ce"
+def test_fingerprint_is_stable() -> None:
+    """Stored fingerprints are compared with those of later crawls: changing this breaks every database."""
+    text = near_fingerprint("The cat sat on the mat, and the dog lay down beside it.")
+    assert hashlib.sha256(text).hexdigest() == "d0db95ebe5f9ab5a69bc63ef5364babdc7e571bddbfb10ebdafbd7a680082d74"
+    text = near_fingerprint("今天的天气很好，我们决定去公园散步。Größe “und” Länge")
+    assert hashlib.sha256(text).hexdigest() == "eb2c2b3e0148f1103969cbf6723e063f8f326adece790ec2635aedd1bf0a23ce"
 
 
 @pytest.mark.parametrize(
@@ -62,47 +62,47 @@ def test_a_fingerprint_never_changes() -> None:
         ("one two", "one   two\n"),
     ],
 )
-def test_case_spaces_and_punctuation_do_not_count(one: str, other: str) -> None:
+def test_case_spaces_and_punctuation_are_ignored(one: str, other: str) -> None:
     assert near_fingerprint(one) == near_fingerprint(other) != b""
 
 
 @pytest.mark.parametrize("text", ["", " \n", "?! – …", "、。"])
-def test_a_text_without_words_is_like_nothing(text: str) -> None:
+def test_text_without_words_is_similar_to_nothing(text: str) -> None:
     assert near_fingerprint(text) == b""
     assert fingerprint_bands(b"") == ()
     assert fingerprint_similarity(b"", b"") == fingerprint_similarity(b"", near_fingerprint("a word")) == 0.0
 
 
 @pytest.mark.parametrize("count", [50, 200, 2_000])
-def test_a_small_edit_is_found_and_another_text_is_not(count: int) -> None:
+def test_small_edit_is_similar_and_other_text_is_not(count: int) -> None:
     text = words(count, seed=1)
     edited = [*text[: count // 2], "changed", *text[count // 2 + 1 :]]
-    assert like(text, edited) >= MIN_NEAR_SIMILARITY
+    assert similarity(text, edited) >= MIN_NEAR_SIMILARITY
     assert not set(fingerprint_bands(near_fingerprint(" ".join(text)))).isdisjoint(
         fingerprint_bands(near_fingerprint(" ".join(edited)))
     )
-    assert like(text, words(count, seed=2)) < 0.1
+    assert similarity(text, words(count, seed=2)) < 0.1
 
 
 @pytest.mark.parametrize("count", [*range(60, 800, 20), *range(800, 3_000, 100)])
-def test_no_length_parts_a_text_from_one_that_is_a_little_longer(count: int) -> None:
-    """The shorter a text the more of its windows count, step by step: two sides of a step are still alike."""
+def test_slightly_longer_text_is_similar_at_any_length(count: int) -> None:
+    """The shorter a text, the more of its windows count, in steps: texts on two sides of a step are still similar."""
     text = random.Random(3).choices(PROSE.split(), k=count)
     longer = [*text, *random.Random(5).choices(PROSE.split(), k=max(1, count // 50))]
-    assert like(text, longer) >= MIN_NEAR_SIMILARITY
+    assert similarity(text, longer) >= MIN_NEAR_SIMILARITY
     assert not set(fingerprint_bands(near_fingerprint(" ".join(text)))).isdisjoint(
         fingerprint_bands(near_fingerprint(" ".join(longer)))
     )
 
 
 @pytest.mark.parametrize("alphabet", ["0123456789", "aeiou", "отсе", "αειο", "ال", "ഒരു"])
-def test_a_text_of_strange_letters_has_windows_too(alphabet: str) -> None:
+def test_text_without_anchors_has_windows(alphabet: str) -> None:
     text = ["".join(random.Random(seed).choices(alphabet, k=6)) for seed in range(300)]
-    assert like(text, [*text[:150], *text[151:]]) >= MIN_NEAR_SIMILARITY
-    assert like(text, text[::-1]) < MIN_NEAR_SIMILARITY
+    assert similarity(text, [*text[:150], *text[151:]]) >= MIN_NEAR_SIMILARITY
+    assert similarity(text, text[::-1]) < MIN_NEAR_SIMILARITY
 
 
-def test_half_a_page_in_another_script_counts() -> None:
+def test_second_script_counts() -> None:
     boilerplate = "All rights are reserved by the publisher and nothing may be copied without asking. " * 4
     one, other = ("".join(map(chr, random.Random(seed).choices(range(0x4E00, 0x9F00), k=200))) for seed in (1, 2))
     assert (
@@ -111,37 +111,37 @@ def test_half_a_page_in_another_script_counts() -> None:
     )
 
 
-def test_characters_count_as_words_where_words_have_no_spaces() -> None:
+def test_scripts_without_spaces() -> None:
     text = [chr(0x4E00 + point) for point in random.Random(4).choices(range(3_000), k=400)]
     edited = [*text[:200], "\u9f00", "\u9f01", *text[202:]]
-    assert MIN_NEAR_SIMILARITY < like(text, edited, space="") < 1
-    assert like(text, text[::-1], space="") < 0.1
+    assert MIN_NEAR_SIMILARITY < similarity(text, edited, space="") < 1
+    assert similarity(text, text[::-1], space="") < 0.1
 
 
 @pytest.mark.parametrize("kept", [0.2, 0.5, 0.8])
-def test_similarity_estimates_the_share_of_common_runs(kept: float) -> None:
+def test_similarity_estimates_common_windows(kept: float) -> None:
     """Two texts with a common part; the mean over many is right, though each is only an estimate."""
     estimates = []
     for seed in range(30):
         common, one, other = words(300, seed), words(600, 1_000 + seed), words(600, 2_000 + seed)
         own = round(300 * (1 - kept) / (2 * kept))
-        estimates.append(like(common + one[:own], common + other[:own]))
+        estimates.append(similarity(common + one[:own], common + other[:own]))
     assert sum(estimates) / len(estimates) == pytest.approx(kept, abs=0.05)
 
 
 @pytest.mark.parametrize("text", ["one", "one two", "one two three", "one two three four"])
-def test_a_text_no_longer_than_a_run_is_like_itself_alone(text: str) -> None:
+def test_text_shorter_than_a_window_is_similar_to_itself_only(text: str) -> None:
     assert fingerprint_similarity(near_fingerprint(text), near_fingerprint(text.upper())) == 1.0
     assert fingerprint_similarity(near_fingerprint(text), near_fingerprint(f"no{text}")) == 0.0
 
 
-def test_what_is_beyond_the_limit_does_not_count() -> None:
+def test_text_beyond_the_limit_is_ignored() -> None:
     text = "word " * (MAX_CHARS // 5)
     assert near_fingerprint(text + "and more of it") == near_fingerprint(text)
 
 
 @given(st.text(max_size=200))
-def test_any_text_has_one_and_it_is_like_itself(text: str) -> None:
+def test_any_text_is_similar_to_itself(text: str) -> None:
     fingerprint = near_fingerprint(text)
     assert len(fingerprint) in (0, 128)
     assert fingerprint_similarity(fingerprint, fingerprint) == float(bool(fingerprint))

@@ -1,4 +1,4 @@
-"""The visible text: words whole, blocks apart, nothing hidden in it."""
+"""The visible text: whole words, separate blocks, no hidden text."""
 
 from __future__ import annotations
 
@@ -58,21 +58,21 @@ def test_visible_text(html: str, expected: str) -> None:
     assert text_of(html) == expected
 
 
-def test_the_tree_is_left_as_it_was() -> None:
+def test_tree_is_not_changed() -> None:
     dom = Dom("<p>a<br>b</p><script>c</script>")
     assert dom.root is not None
     assert visible_text(dom.root) == visible_text(dom.root) == "a\nb"
     assert len(dom.select("p, br, script")) == 3
 
 
-def test_the_text_of_a_page_is_that_below_its_root() -> None:
+def test_page_text_equals_root_text() -> None:
     dom = Dom("<title>t</title><p>a <b>b</b><td>c")
     assert dom.root is not None
     assert page_text(dom) == visible_text(dom.root) == "a bc"
     assert page_text(dom, 3) == "a b"
 
 
-def test_text_is_capped() -> None:
+def test_text_is_limited() -> None:
     assert text_of("<p>abc</p>" * 100, 10) == "abc\nabc\nab"
 
 
@@ -81,11 +81,11 @@ def test_plain_text_keeps_its_lines() -> None:
     assert plain_text("abcdef", 3) == "abc"
 
 
-def test_inert_text_is_the_same_text() -> None:
+def test_text_without_controls_is_unchanged() -> None:
     assert strip_controls("a\tb\nc é 日") == "a\tb\nc é 日"
     assert strip_controls("\x00a\x08\x1bb\x7f\x9bc") == "abc"
 
 
 @given(st.text(st.sampled_from("ab \t\n\xa0\u2003\x1f\u200b")))
-def test_one_line_has_single_spaces(text: str) -> None:
+def test_collapse_spaces(text: str) -> None:
     assert collapse_spaces(text) == " ".join(text.split())

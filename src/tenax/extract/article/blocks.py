@@ -1,7 +1,7 @@
 """A page as blocks: runs of text between the borders of elements, and how much of each is links.
 
-Everything that tells the clean part from the rest is computed from these columns. What is said of a box (an element
-that holds blocks) comes from sums over all blocks before a place, so that it costs the same however large the box is.
+All features are computed from these columns. Values of a box (an element that contains blocks) come from prefix sums
+over all blocks, so the cost does not depend on the size of the box.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from tenax.extract.html.walk import BREAK, Walk
 from tenax.extract.text.visible import PARAGRAPH_MARK, RUN_MARK, text_with_marks
 
-# Scripts without spaces between words: their characters say more each, and two of them count as a word.
+# Scripts without spaces between words: each character carries more, and two of them count as a word.
 _DENSE_SCRIPTS: Final = r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
 _PUNCTUATION = re.compile(r"[.,;:!?。，、！？；：…؟،۔।]+")
 _RUN_BYTE: Final = RUN_MARK.encode()
@@ -25,14 +25,14 @@ _UNCOUNTED: Final = bytes(byte for byte in range(256) if byte not in b" ,.?" + _
 _NON_LATIN_BYTES_PER_CHAR: Final = 1.25
 _MIN_SENTENCE_WORDS: Final = 3
 MAX_BLOCKS: Final = 10_000
-"""Blocks of one page at most; what comes after them is seen, but not judged. Long pages have a thousand."""
+"""Maximum number of blocks per page; later ones are visible text but not scored. Long pages have a thousand."""
 LONG_BLOCK_CHARS: Final = 80
-"""A block from this length on is a paragraph, if it is not mostly links."""
+"""A block of at least this length is a paragraph, if it is not mostly links."""
 
 
 @cache
 def _dense_pattern() -> re.Pattern[str]:
-    """Compiled when a page needs it, for that takes 3 ms."""
+    """Compiled on first use, because that takes 3 ms."""
     return re.compile(_DENSE_SCRIPTS)
 
 
@@ -64,23 +64,23 @@ class Blocks:
         self.texts: list[str] = []
         """One line each, or several where the page breaks lines; never empty."""
         self.runs: list[int] = []
-        """The run each is of: one that breaks lines twice in a row holds several blocks."""
+        """The run of each block: a run with two line breaks in a row has several blocks."""
         self.boxes: list[int] = []
         self.first_of_run: list[int] = []
-        """The first block of each run, and at the end the number of blocks."""
+        """The first block of each run, followed by the number of blocks."""
         self.is_truncated = False
-        """Whether the page has more than MAX_BLOCKS, or more boxes than a walk takes."""
+        """Whether the page has more than MAX_BLOCKS, or more boxes than the limit of a walk."""
         self.marked, runs = text_with_marks(walk)
-        """What the blocks were cut from: the visible text of the page, marked."""
+        """The source of the blocks: the visible text of the page, with marks."""
         self.mark_count = 0
-        """How many marks that are."""
+        """The number of marks."""
         self._split_runs(runs)
         self.link_chars, self.link_counts = self._count_links(walk)
         self.chars: list[int] = []
-        """How much each says: characters, those of dense scripts counted twice."""
+        """The length of each block: characters, those of dense scripts counted twice."""
         self.words: list[int] = []
         self.punctuation_counts: list[int] = []
-        """Marks of punctuation that part or end sentences."""
+        """Punctuation that separates or ends sentences."""
         self._count_text()
         long = [n >= LONG_BLOCK_CHARS and 2 * linked < n for n, linked in zip(self.chars, self.link_chars, strict=True)]
         self.chars_before = [*accumulate(self.chars, initial=0)]
@@ -97,33 +97,33 @@ class Blocks:
         return firsts[walk.box_starts[box]], firsts[walk.box_ends[box]]
 
     def _split_runs(self, runs: list[str]) -> None:
-        """Cut the runs at their paragraphs; most pages have one block to a run."""
-        boxes, judged = self.walk.run_boxes, self.walk.scored_runs
+        """Split the runs at their paragraphs; most pages have one block per run."""
+        boxes, limit = self.walk.run_boxes, self.walk.scored_runs
         self.mark_count = len(runs)
-        if len(runs) <= MAX_BLOCKS and PARAGRAPH_MARK not in self.marked and judged is None:
+        if len(runs) <= MAX_BLOCKS and PARAGRAPH_MARK not in self.marked and limit is None:
             self.texts = list(map(str.rstrip, runs))
             self.runs, self.boxes, self.first_of_run = [*range(len(runs))], boxes, [*range(len(runs) + 1)]
             return
         self.mark_count += self.marked.count(PARAGRAPH_MARK)
-        # A paragraph is not the end of its run, so there are as many blocks as marks.
-        if self.mark_count <= MAX_BLOCKS and judged is None:
-            self._add_parts([said.split(PARAGRAPH_MARK) for said in runs], boxes)
+        # A paragraph mark does not end its run, so there are as many blocks as marks.
+        if self.mark_count <= MAX_BLOCKS and limit is None:
+            self._add_parts([text.split(PARAGRAPH_MARK) for text in runs], boxes)
             return
-        for run, (said, box) in enumerate(zip(runs, boxes, strict=True)):
+        for run, (text, box) in enumerate(zip(runs, boxes, strict=True)):
             self.first_of_run.append(len(self.texts))
-            if len(self.texts) >= MAX_BLOCKS or run == judged:
+            if len(self.texts) >= MAX_BLOCKS or run == limit:
                 self.is_truncated = True
                 break
-            parts = list(map(str.rstrip, said.split(PARAGRAPH_MARK)[:MAX_BLOCKS]))
+            parts = list(map(str.rstrip, text.split(PARAGRAPH_MARK)[:MAX_BLOCKS]))
             self.texts += parts
             self.runs += [run] * len(parts)
             self.boxes += [box] * len(parts)
-        # Runs that were left out hold no blocks.
+        # Runs beyond the limit have no blocks.
         missing = len(runs) + 1 - len(self.first_of_run)
         self.first_of_run += [len(self.texts)] * missing
 
     def _add_parts(self, parts: list[list[str]], boxes: list[int]) -> None:
-        """Take the parts of all runs as blocks."""
+        """Add the parts of all runs as blocks."""
         counts = list(map(len, parts))
         self.texts = list(map(str.rstrip, chain.from_iterable(parts)))
         self.runs = list(chain.from_iterable(map(repeat, range(len(parts)), counts)))
@@ -131,7 +131,7 @@ class Blocks:
         self.first_of_run = [*accumulate(counts, initial=0)]
 
     def _count_links(self, walk: Walk) -> tuple[list[int], list[int]]:
-        """How many characters of each block are links, and how many links it has."""
+        """The number of characters in links, and the number of links, of each block."""
         fragments, starts, firsts = walk.fragments, walk.run_starts, self.first_of_run
         chars, counts = [0] * len(self.texts), [0] * len(self.texts)
         run, last, covered, block = 0, len(starts) - 1, 0, 0
@@ -140,7 +140,7 @@ class Blocks:
             return chars, counts
         is_one_each = len(self.texts) == len(starts) and not self.is_truncated
         for start, end in zip(walk.link_starts, walk.link_ends, strict=True):
-            # A link within a link, as a table between them allows, counts with the outer one: no text is read twice.
+            # A link within a link, which a table between them allows, counts with the outer one: no text is read twice.
             if not covered <= start < end:
                 continue
             covered = end
@@ -148,9 +148,9 @@ class Blocks:
                 run += 1
             # Most links are one text.
             if end - start == 1 and (is_one_each or firsts[run + 1] - firsts[run] == 1):
-                if said := len(fragments[start].strip()):
+                if length := len(fragments[start].strip()):
                     block = firsts[run]
-                    chars[block] += said
+                    chars[block] += length
                     counts[block] += 1
                 continue
             at = run
@@ -158,17 +158,17 @@ class Blocks:
                 stop = end if run_ends[at] >= end else run_ends[at]
                 if firsts[at] < firsts[at + 1]:
                     raw = "".join(fragments[max(start, starts[at]) : stop]).replace(BREAK, " ")
-                    if said := len(" ".join(raw.split())):
-                        block = firsts[at] if is_one_each else self._find_block_with_room(at, said, chars, block)
-                        chars[block] += said
+                    if length := len(" ".join(raw.split())):
+                        block = firsts[at] if is_one_each else self._find_block_with_room(at, length, chars, block)
+                        chars[block] += length
                         counts[block] += 1
                 at += 1
         lengths = list(map(len, self.texts))
-        # Rarely a text is shorter than its links, for white space between them is not counted alike.
+        # Rarely a text is shorter than its links, because white space between them is counted differently.
         return list(map(min, chars, lengths)) if any(map(gt, chars, lengths)) else chars, counts
 
     def _find_block_with_room(self, run: int, length: int, chars: list[int], last: int) -> int:
-        """Of a run that was cut into several blocks, the first from the last link's on that has room: near enough."""
+        """The first block of a split run, from the last link's on, that has room for the link: an approximation."""
         first, end = self.first_of_run[run], self.first_of_run[run + 1]
         for block in range(max(first, last), end - 1):
             if chars[block] + length <= len(self.texts[block]):
@@ -184,8 +184,8 @@ class Blocks:
             self.words = [text.count(" ") + 1 + some // 2 for text, some in zip(texts, dense, strict=True)]
             self.punctuation_counts = [len(text) - len(_PUNCTUATION.sub("", text)) for text in texts]
         else:
-            # All of them at once: what is neither a space nor such a mark is dropped, and the rest is soon counted.
-            # Each has a space before it, so that they are as many as the words.
+            # All at once: everything but spaces and punctuation is dropped, and the rest is counted. Each text has a
+            # space before it, so the spaces are as many as the words.
             left = f" {_SPACED_RUN.join(texts)}".encode("utf-8", "ignore").translate(_PUNCTUATION_TO_COMMA, _UNCOUNTED)
             spaces = left.translate(None, b",").split(_RUN_BYTE)[: len(texts)]
             self.words = list(map(len, spaces))
@@ -195,7 +195,7 @@ class Blocks:
             ]
 
     def _is_non_latin(self) -> bool:
-        """Whether the page is written in another script than the Latin: whose letters take two bytes or three each."""
+        """Whether the page is mostly in a non-Latin script, whose letters take two or three bytes."""
         chars = len(self.marked)
         return (
             not self.marked.isascii()

@@ -1,7 +1,7 @@
-"""What the names of classes, roles and the first words of a text say about a part of a page: patterns, no logic.
+"""Patterns for class names, roles and the first words of a text: what they hint about a part of a page.
 
-Names are read word by word: `article-Body__text` is `article`, `body`, `text`. A mark is a bit, so that a part of a
-page carries all it is called in one number.
+Names are split into words: `article-Body__text` is `article`, `body`, `text`. A hint is a bit, so one number holds all
+hints of an element.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
-# For each mark, what a word of a name has in it; ^ and $ stand for where the word begins and ends.
+# For each hint, the patterns of words; ^ and $ are the begin and end of the word.
 _HINT_WORDS: Final = {
     "nav": """
         ^nav ^subnav ^topnav ^mainnav ^sitenav ^meganav navi menu crumb paginat pager ^toc$ topbar toolbar ^skip sitemap
@@ -48,10 +48,10 @@ _HINT_WORDS: Final = {
     "hidden": "hidden invisible ^sr$ visually screen ^none$ collapsed assistive",
     "login": "login signin register account password search ^form$ ^forms$",
     "table": "infobox navbox ^table hatnote reflist reference$ references$ footnote editsection citation",
-    "unshown": "",  # given to elements that are hidden by an attribute, whatever they are called
+    "unshown": "",  # for elements hidden by an attribute, whatever their name
 }
 HINT_NAMES: Final = tuple(_HINT_WORDS)
-HINT_BIT: Final = {name: 1 << place for place, name in enumerate(HINT_NAMES)}
+HINT_BIT: Final = {name: 1 << index for index, name in enumerate(HINT_NAMES)}
 
 TAG_HINTS: Final = {
     "nav": "nav",
@@ -67,7 +67,7 @@ TAG_HINTS: Final = {
     "table": "table",
     "address": "byline",
 }
-"""What an element is marked with by its name alone."""
+"""Hints by tag name alone."""
 ROLE_HINTS: Final = {
     "navigation": "nav",
     "banner": "header",
@@ -84,7 +84,7 @@ ROLE_HINTS: Final = {
 
 
 class HintPattern(NamedTuple):
-    """One of the words above, as it is looked for."""
+    """One of the patterns above in searchable form."""
 
     letters: str
     bit: int
@@ -103,7 +103,7 @@ _PREFIX_LETTERS: Final = 2
 
 
 def _build_hint_patterns() -> dict[str, list[HintPattern]]:
-    """By their first letters: so a word is compared with few of them."""
+    """By first letters, so a word is compared with few of them."""
     found: dict[str, list[HintPattern]] = {}
     for name, words in _HINT_WORDS.items():
         for word in words.split():
@@ -122,14 +122,14 @@ _hints_by_name: dict[str, int] = {}
 
 
 def find_name_hints(name: str) -> int:
-    """The marks of a class, an id or an itemprop."""
+    """The hints of a class, an id or an itemprop."""
     found = _hints_by_name.get(name)
     if found is None:
         found = 0
         for word in _NAME_WORD.findall(name[:MAX_NAME_CHARS]):
             known = _hints_by_word.get(word)
             found |= _find_word_hints(word) if known is None else known
-        # Forgotten all at once: names come in sites, and the next site has others.
+        # Cleared at once: names belong to a site, and the next site has others.
         if len(_hints_by_name) >= _MAX_CACHED_NAMES:
             _hints_by_name.clear()
         _hints_by_name[name] = found
@@ -137,7 +137,7 @@ def find_name_hints(name: str) -> int:
 
 
 def _find_word_hints(word: str) -> int:
-    """Each word is looked at once per process, however often it comes."""
+    """Each word is classified once per process."""
     found, lowered = 0, word.lower()
     for at in range(len(lowered) - _PREFIX_LETTERS + 1):
         for sign in HINT_PATTERNS.get(lowered[at : at + _PREFIX_LETTERS], ()):
@@ -150,8 +150,8 @@ def _find_word_hints(word: str) -> int:
 
 
 NO_BEGINNING: Final = 0
-# What a line or a heading begins with when it is about something else than what the page tells; the number is a
-# feature, and 1 stands for the first.
+# Beginnings of lines and headings about something other than the page's topic; the number is a feature, 1 for the
+# first.
 BEGINNING_PATTERNS: Final = (
     r"shar(?:e|ing)\b|teilen|partager?\b|compart|condivid|delen\b|tweet|facebook|whatsapp|e?-?mail\b|print\b|drucken"
     r"|follow (?:us|me)|folge|suivez|s[ií]guenos|seguici|поделит|分享|シェア",
@@ -188,7 +188,7 @@ BEGINNING_PATTERNS: Final = (
     r"|liens externes|notes et|примечания|参考",
 )
 MAX_BEGINNING_CHARS: Final = 32
-"""No beginning is longer. Menus and headings are the same on every page of a site: most are found as known."""
+"""No beginning is longer. Menus and headings repeat on every page of a site: most lookups hit the cache."""
 SKIPPED_LEADING_CHARS: Final = " \t\n-–—•·*|»›>[](){}\"'“”„«:#→▶►+"
 
 
@@ -196,7 +196,7 @@ _category_by_beginning: dict[str, int] = {}
 
 
 def classify_beginning(lowered: str) -> int:
-    """Which of the beginnings a text in lower case has; 0 for none."""
+    """The category of a lower-case text's beginning; 0 for none."""
     begins = lowered.lstrip(SKIPPED_LEADING_CHARS)[:MAX_BEGINNING_CHARS]
     found = _category_by_beginning.get(begins)
     if found is None:
@@ -210,5 +210,5 @@ def classify_beginning(lowered: str) -> int:
 
 @cache
 def _beginning_pattern() -> re.Pattern[str]:
-    """Compiled when a page is read in Python, for that takes 3 ms."""
+    """Compiled on first use in Python, because that takes 3 ms."""
     return re.compile("|".join(f"({pattern})" for pattern in BEGINNING_PATTERNS))

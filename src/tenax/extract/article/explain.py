@@ -1,8 +1,8 @@
-"""Why each block of a page was kept or dropped, in words.
+"""Explains in words why each block of a page was kept or dropped.
 
-A learned sum decides, and no sum has one reason. So the words name what points the way the decision went, the two
-strongest of it, and nothing that points the other way; where nothing does, they say so. "In a footer" means that the
-page calls a part around the block so, by a tag, a role or a class.
+A learned sum decides, and a sum has no single reason. The explanation names the two strongest facts that point in the
+direction of the decision, and none that point the other way; where there are none, it says so. "In a footer" means that
+the page names a part around the block so, by a tag, a role or a class.
 """
 
 from __future__ import annotations
@@ -18,40 +18,40 @@ from tenax.extract.article.features import BLOCK_FEATURES, BOX_FEATURES, Feature
 from tenax.extract.article.layout import CONTROL_TAG
 from tenax.extract.html.node import tag_number
 
-NO_SINGLE_REASON: Final = "by the sum of small signs"
+NO_SINGLE_REASON: Final = "by the sum of weak signals"
 MAX_REASONS: Final = 2
 
-_BLOCK_FEATURE_INDEX: Final = {name: place for place, name in enumerate(BLOCK_FEATURES)}
-_BOX_FEATURE_INDEX: Final = {name: place for place, name in enumerate(BOX_FEATURES)}
+_BLOCK_FEATURE_INDEX: Final = {name: index for index, name in enumerate(BLOCK_FEATURES)}
+_BOX_FEATURE_INDEX: Final = {name: index for index, name in enumerate(BOX_FEATURES)}
 
-# The marks of a box that speak against what stands in it, the most telling first.
+# Hints of a box that count against its content, the most significant first.
 _DROP_REASONS: Final = {
     "unshown": "hidden",
     "hidden": "in a part named as hidden",
     "nav": "in a navigation",
-    "consent": "in a notice about cookies or a dialog",
-    "comment": "said to be a comment",
+    "consent": "in a cookie notice or a dialog",
+    "comment": "in a part named as comments",
     "related": "among links to other pages",
-    "ad": "in an advertisement or an offer",
-    "share": "among buttons for sharing",
+    "ad": "in an advertisement or a promotion",
+    "share": "among share buttons",
     "footer": "in a footer",
     "side": "in a sidebar",
-    "login": "in a form or a search",
+    "login": "in a form or a search box",
     "byline": "about the author",
     "meta": "among dates and labels",
-    "header": "in the page's header",
-    "caption": "with a picture or a film",
+    "header": "in the page header",
+    "caption": "with an image or a video",
     "list": "in a list of cards",
 }
-# What a text begins like, by the numbers of `marks.beginning_of`.
+# Labels for the numbers of `class_hints.classify_beginning`.
 _BEGINNING_LABELS: Final = (
     *("sharing", "a subscription", "links to other pages", "comments", "a note about the author", "a byline or a date"),
     *("a credit", "a legal notice", "an advertisement", "a list of tags", "a menu or a button", "references"),
 )
 _HEADING_TAGS: Final = {tag_number(f"h{level}") for level in range(1, 7)}
 _TAG_LABELS: Final = {
-    **{tag_number(name): "an item of a list" for name in ("li", "dt", "dd")},
-    **{tag_number(name): "a part of a table" for name in ("td", "th", "caption")},
+    **{tag_number(name): "a list item" for name in ("li", "dt", "dd")},
+    **{tag_number(name): "part of a table" for name in ("td", "th", "caption")},
     **{tag_number(name): "code" for name in ("pre", "listing", "xmp")},
     tag_number("blockquote"): "a quotation",
     tag_number("figcaption"): "a caption",
@@ -64,7 +64,7 @@ _MAIN_HINTS: Final = ("article", "content")
 
 
 class BlockFacts:
-    """One block as the reasons see it: its numbers by name, and the blocks beside it."""
+    """One block as the explanations see it: its values by name, and its neighbours."""
 
     def __init__(
         self, blocks: Blocks, features: Features, kept: Sequence[bool], index: int, heading: str, repeats: int
@@ -73,9 +73,9 @@ class BlockFacts:
         self._box_values: FeatureValues = features.box_values[blocks.boxes[index]]
         self.tag = blocks.walk.box_tags[blocks.boxes[index]]
         self.heading = heading
-        """The heading it stands under; its own text when it is one."""
+        """The heading above it; its own text when it is one."""
         self.repeats = repeats
-        """How often its text stands on the page."""
+        """How often its text occurs on the page."""
         self.is_title = index == features.title_block
         self.is_previous_kept: bool | None = kept[index - 1] if index else None
         self.is_next_kept: bool | None = kept[index + 1] if index + 1 < len(kept) else None
@@ -85,7 +85,7 @@ class BlockFacts:
         return self._block_values[_BLOCK_FEATURE_INDEX[name]]
 
     def hint_level(self, name: str) -> float:
-        """How near a box of this name is: 3 for the block's own, 0 for none around it."""
+        """How close a box with this hint is: 3 for the block's own, 0 for none around it."""
         return self._box_values[_BOX_FEATURE_INDEX[name]]
 
     @property
@@ -102,9 +102,9 @@ class BlockFacts:
 
 
 def explain_blocks(blocks: Blocks, features: Features, kept: Sequence[bool]) -> list[str]:
-    """A short reason for each block, from its numbers."""
-    whys = []
-    # What <body> is called is said of every block, and so says nothing of any.
+    """A short reason for each block, from its values."""
+    explanations = []
+    # Hints on <body> apply to every block, and so explain none.
     of_all = frozenset(
         name for name in _DROP_REASONS if all(box[_BOX_FEATURE_INDEX[name]] for box in features.box_values.values())
     )
@@ -114,15 +114,15 @@ def explain_blocks(blocks: Blocks, features: Features, kept: Sequence[bool]) -> 
             heading = blocks.texts[at]
         sight = BlockFacts(blocks, features, kept, at, heading, times[blocks.texts[at]])
         reasons = _reasons_to_keep(sight) if kept[at] else _reasons_to_drop(sight, of_all)
-        whys.append("; ".join(islice(reasons, MAX_REASONS)) or NO_SINGLE_REASON)
-    return whys
+        explanations.append("; ".join(islice(reasons, MAX_REASONS)) or NO_SINGLE_REASON)
+    return explanations
 
 
 def _reasons_to_keep(facts: BlockFacts) -> Iterator[str]:
-    """What speaks for a block, the strongest first."""
+    """What counts for a block, the strongest first."""
     is_headline = facts.is_title or (facts.tag in _HEADING_TAGS and facts.is_next_kept is True)
     if is_headline:
-        yield "the title" if facts.is_title else "a heading above what is kept"
+        yield "the title" if facts.is_title else "a heading above kept text"
     if not is_headline:
         yield from _describe_role(facts)
     if not facts.is_in_main and any(facts.hint_level(name) for name in _MAIN_HINTS):
@@ -130,7 +130,7 @@ def _reasons_to_keep(facts: BlockFacts) -> Iterator[str]:
 
 
 def _describe_role(facts: BlockFacts) -> Iterator[str]:
-    """What it is, and whether it stands where most of the prose does."""
+    """What the block is, and whether it is where most of the prose is."""
     what = _TAG_LABELS.get(facts.tag) or ("prose" if facts.is_prose else "")
     if what:
         yield f"{what} in the main part" if facts.is_in_main else what
@@ -141,15 +141,15 @@ def _describe_role(facts: BlockFacts) -> Iterator[str]:
 
 
 def _reasons_to_drop(facts: BlockFacts, common_hints: frozenset[str]) -> Iterator[str]:
-    """What speaks against a block, the strongest first; but for the marks that all blocks have."""
+    """What counts against a block, the strongest first; hints that all blocks have are ignored."""
     if facts.block_feature("tag") == CONTROL_TAG:
         yield "a button or a field"
     if facts.is_title:
-        yield "the title, which is told apart"
-    # What is not shown is not shown, however far up that is said; of other names the nearest says most.
-    marks = [name for name in _DROP_REASONS if facts.hint_level(name) and name not in common_hints]
-    if marks:
-        yield _DROP_REASONS["unshown" if "unshown" in marks else max(marks, key=facts.hint_level)]
+        yield "the title, which is stored separately"
+    # A hidden element hides everything in it, at any distance; of other hints the nearest counts most.
+    hints = [name for name in _DROP_REASONS if facts.hint_level(name) and name not in common_hints]
+    if hints:
+        yield _DROP_REASONS["unshown" if "unshown" in hints else max(hints, key=facts.hint_level)]
     if (share := facts.block_feature("link share")) >= _MIN_LINK_SHARE:
         yield f"{100 * share:.0f} % links"
     yield from _describe_wording(facts)
@@ -159,7 +159,7 @@ def _reasons_to_drop(facts: BlockFacts, common_hints: frozenset[str]) -> Iterato
         elif facts.block_feature("to last") < 0:
             yield "after the main part"
     if facts.repeats >= _MIN_REPEATS:
-        yield f"said {facts.repeats} times on the page"
+        yield f"{facts.repeats} times on the page"
     if facts.block_feature("chars") < _MAX_TINY_CHARS:
         yield "only a few words"
     elif facts.is_short and facts.is_previous_kept is False and facts.is_next_kept is False:
@@ -167,7 +167,7 @@ def _reasons_to_drop(facts: BlockFacts, common_hints: frozenset[str]) -> Iterato
 
 
 def _describe_wording(facts: BlockFacts) -> Iterator[str]:
-    """What its own words, and those of the heading above it, say it is."""
+    """What its own words, and those of the heading above it, indicate."""
     beginning = int(facts.block_feature("beginning"))
     if beginning:
         yield f"begins like {_BEGINNING_LABELS[beginning - 1]}"

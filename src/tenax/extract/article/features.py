@@ -1,7 +1,7 @@
-"""The numbers by which a block is judged: its own, those of the boxes around it, and those of the page.
+"""The values by which a block is scored: its own, those of the boxes around it, and those of the page.
 
-Pure arithmetic on columns. The names in `BLOCK_FEATURES`, `BOX_FEATURES` and `PAGE_FEATURES` are the order of the numbers; the learned
-tables refer to it.
+Pure arithmetic on columns. `BLOCK_FEATURES`, `BOX_FEATURES` and `PAGE_FEATURES` define the order of the values; the
+learned tables refer to it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MAX_UNRELATED_HEADINGS: Final = 9
 _MAX_CACHED_LEVELS: Final = 20_000
 _NO_NEIGHBOUR: Final = (-1, -1.0, -1)
 _NO_TITLE_DISTANCE: Final = -999
-"""How far a block is from a title that is not shown."""
+"""The distance of a block from a title that is not shown."""
 
 
 _ANCESTOR_NAMES: Final = ("box", "parent", "grandparent", "third")
@@ -41,7 +41,11 @@ BLOCK_FEATURES: Final = (
 )  # fmt: skip
 BOX_FEATURES: Final = (
     *HINT_NAMES,
-    *(f"{level} {what}" for level in _ANCESTOR_NAMES for what in ("chars", "link share", "long", "blocks", "share", "pauses")),
+    *(
+        f"{level} {what}"
+        for level in _ANCESTOR_NAMES
+        for what in ("chars", "link share", "long", "blocks", "share", "pauses")
+    ),
     "depth", "from top", "to top", "from top2", "to top2", "points share",
 )  # fmt: skip
 
@@ -52,26 +56,26 @@ FRACTION_FEATURES: Final = frozenset((
     *(f"{level} {what}" for level in _ANCESTOR_NAMES for what in ("link share", "share", "pauses")), "points share",
     *PAGE_FRACTION_FEATURES,
 ))  # fmt: skip
-"""The numbers that are not whole. A table compares whole numbers with whole ones: Python does that twice as fast."""
+"""The values that are not integers. A table compares integers with integers: Python does that twice as fast."""
 
 
 class Features(Value, frozen=True):
-    """The numbers of one page."""
+    """The values of one page."""
 
     plan: ScoringPlan
     block_values: list[FeatureValues]
-    """Empty for blocks that are not asked about."""
+    """Empty for blocks that are not scored."""
     box_values: dict[int, FeatureValues]
-    """By box, for boxes that hold blocks of their own which are."""
+    """By box, for boxes that directly contain scored blocks."""
     inherited_hints: list[int]
-    """By box, the marks of it and of all around it."""
+    """By box, its hints and those of all boxes around it."""
     page_values: FeatureValues
     title_block: int
-    """The block that shows the title; -1 for none."""
+    """The block of the title; -1 for none."""
 
 
 def compute_features(blocks: Blocks, layout: PageLayout, plan: ScoringPlan | None = None) -> Features:
-    """Of the blocks that are asked about, or of all."""
+    """For the scored blocks of the plan, or for all."""
     plan = plan or plan_scoring_all(blocks)
     return Features(
         plan,
@@ -83,13 +87,13 @@ def compute_features(blocks: Blocks, layout: PageLayout, plan: ScoringPlan | Non
     )
 
 
-def _compute_box_values(blocks: Blocks, layout: PageLayout, wanted: Iterable[int]) -> dict[int, FeatureValues]:
+def _compute_box_values(blocks: Blocks, layout: PageLayout, boxes: Iterable[int]) -> dict[int, FeatureValues]:
     parents, facts, points = blocks.walk.box_parents, layout.box_stats, layout.rule_points
-    from_top = box_distances(layout.length_top, parents, wanted)
-    from_top2 = box_distances(layout.rule_top, parents, wanted)
+    from_top = box_distances(layout.length_top, parents, boxes)
+    from_top2 = box_distances(layout.rule_top, parents, boxes)
     peak = max(1.0, points[layout.rule_top])
     found: dict[int, FeatureValues] = {}
-    for box in wanted:
+    for box in boxes:
         parent = parents[box]
         second = parents[parent]
         found[box] = (
@@ -105,12 +109,12 @@ _cached_levels: dict[tuple[int, int, int], tuple[int, ...]] = {}
 
 
 def _hint_levels(own: int, near: int, above: int) -> tuple[int, ...]:
-    """For each mark: 3 if the box itself has it, 2 if its parent or grandparent, 1 if one further up, else 0."""
+    """For each hint: 3 if the box itself has it, 2 if its parent or grandparent, 1 if one further up, else 0."""
     found = _cached_levels.get((own, near, above))
     if found is None:
         if len(_cached_levels) >= _MAX_CACHED_LEVELS:
             _cached_levels.clear()
-        bits = [1 << place for place in range(len(HINT_NAMES))]
+        bits = [1 << index for index in range(len(HINT_NAMES))]
         found = tuple(3 if own & bit else 2 if near & bit else 1 if above & bit else 0 for bit in bits)
         _cached_levels[own, near, above] = found
     return found
@@ -119,8 +123,8 @@ def _hint_levels(own: int, near: int, above: int) -> tuple[int, ...]:
 def _compute_block_values(
     blocks: Blocks, layout: PageLayout, link_shares: list[float], scored: Sequence[int]
 ) -> list[FeatureValues]:
-    """One long loop, because it runs for every block that is asked about, of every page."""
-    count, whole = len(blocks), max(1, blocks.chars_before[-1])
+    """One long loop, because it runs for every scored block of every page."""
+    count, total_chars = len(blocks), max(1, blocks.chars_before[-1])
     tags, h1_at = layout.block_tags, layout.h1_block if layout.h1_block >= 0 else -_NO_TITLE_DISTANCE
     title_at = layout.title_block if layout.title_block >= 0 else -_NO_TITLE_DISTANCE
     first, end_of_top = blocks.span(layout.length_top)
@@ -129,12 +133,12 @@ def _compute_block_values(
     lengths = {len(texts[at]) for at in scored}
     same = Counter([text for text in texts if len(text) in lengths])
     title_words = set(layout.hints.title.lower().split())
-    heading, heading_at, heading_level, strangers = 0, -1, 0, 0
+    heading, heading_at, heading_level, unrelated = 0, -1, 0, 0
     rows: list[FeatureValues] = [()] * count
     ends, headings, chars_before = _SENTENCE_ENDS, HEADING_TAGS, blocks.chars_before
-    beside = [_NO_NEIGHBOUR, *zip(blocks.chars, link_shares, tags, strict=True), _NO_NEIGHBOUR]
-    for at, alike in zip(scored, _similar_block_stats(blocks, layout, link_shares, scored), strict=True):
-        n, share, tag = beside[at + 1]
+    neighbours = [_NO_NEIGHBOUR, *zip(blocks.chars, link_shares, tags, strict=True), _NO_NEIGHBOUR]
+    for at, similar in zip(scored, _similar_block_stats(blocks, layout, link_shares, scored), strict=True):
+        n, share, tag = neighbours[at + 1]
         text = texts[at]
         beginning = 0
         in_title = 0.0
@@ -145,15 +149,17 @@ def _compute_block_values(
                 in_title = len(title_words.intersection(lowered.split())) / len(title_words)
             if tag in headings:
                 heading, heading_at, heading_level = beginning, at, tag
-                strangers += beginning > 0
+                unrelated += beginning > 0
             elif beginning in UNRELATED_BEGINNINGS and n < SHORT_LINE_CHARS:
                 heading, heading_at, heading_level = beginning, at, _PSEUDO_HEADING_LEVEL
-                strangers += 1
+                unrelated += 1
         rows[at] = (
             tag, n, words[at], share, link_counts[at], pauses[at], 1 if text[-1] in ends else 0, beginning, in_title,
-            *alike, at / count, chars_before[at] / whole, at - title_at, at - h1_at, 1 if first <= at <= last else 0,
+            *similar, at / count, chars_before[at] / total_chars, at - title_at, at - h1_at,
+            1 if first <= at <= last else 0,
             at - first, last - at, heading, at - heading_at if heading_at >= 0 else -1, heading_level,
-            strangers if strangers < _MAX_UNRELATED_HEADINGS else _MAX_UNRELATED_HEADINGS, same[text], *beside[at], *beside[at + 2],
+            unrelated if unrelated < _MAX_UNRELATED_HEADINGS else _MAX_UNRELATED_HEADINGS, same[text],
+            *neighbours[at], *neighbours[at + 2],
         )  # fmt: skip
     return rows
 
@@ -161,7 +167,7 @@ def _compute_block_values(
 def _similar_block_stats(
     blocks: Blocks, layout: PageLayout, link_shares: list[float], scored: Sequence[int]
 ) -> list[tuple[int, float, float]]:
-    """How many blocks stand in boxes of the same name within boxes of the same name, and what they are like."""
+    """How many blocks are in boxes of the same style within boxes of the same style, and their averages."""
     styles, parents = layout.styles, blocks.walk.box_parents
     keys = [(styles[box], styles[parents[box]]) for box in blocks.boxes]
     sums: dict[tuple[int, int], list[float]] = {keys[at]: [0, 0, 0.0] for at in scored}

@@ -1,4 +1,4 @@
-"""What the head of a page and its address say that helps to read its body."""
+"""What the head of a page and its URL tell about its body."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tenax.model import Value
 
 _MAX_SCRIPT_CHARS: Final = 200_000
 _MAX_TITLE_CHARS: Final = 2_000
-"""What is longer is no title, and each block is compared with it."""
+"""Longer text is no title, and each block is compared with it."""
 _YEAR_IN_PATH = re.compile(r"/(?:19|20)\d\d/")
 _JSON_LD_TYPES = re.compile(r'"@type"\s*:\s*"(\w{1,60})"')
 
@@ -40,7 +40,7 @@ def read_page_hints(head: Head, url: str | None) -> PageHints:
 
 
 def _split_url(url: str) -> tuple[str, str, str]:
-    """Host, path and query as `urlsplit` gives them, in a fifth of the time where nothing about the address is odd."""
+    """Host, path and query as `urlsplit` returns them, in a fifth of the time for ordinary URLs."""
     is_plain = url.isascii() and url.isprintable() and url.startswith(("http://", "https://"))
     if not is_plain or "[" in url or "]" in url:
         address = urlsplit(url)
@@ -51,7 +51,7 @@ def _split_url(url: str) -> tuple[str, str, str]:
 
 
 def page_hint_values(hints: PageHints) -> tuple[float, ...]:
-    """What they say, as numbers: "og article" to "has query" of `layout.OF_PAGE`."""
+    """The hints as numbers: "og article" to "has query" of `layout.PAGE_FEATURES`."""
     og_type, types, path = hints.og_type, hints.ld_types, hints.path
     slug = path.rstrip("/").rpartition("/")[2]
     return (

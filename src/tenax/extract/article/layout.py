@@ -1,7 +1,6 @@
-"""The lie of a page: what its boxes are called and hold, where its prose stands, where its title is.
+"""Page layout: class hints and text statistics per element, the position of the prose and of the title.
 
-What is said of a box is computed once for the box, from sums over all blocks before a place, and only for boxes that
-hold text.
+Values of a box are computed once, from prefix sums over all blocks, and only for boxes with text.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ TAG_GROUPS: Final = (
     "div section body main center html header footer aside form", "article", "blockquote", "pre listing xmp",
     "figcaption figure", "dt dd dl", "summary details legend fieldset address nav", "button select option textarea",
 )  # fmt: skip
-TAG_GROUP: Final = {tag_number(name): place for place, names in enumerate(TAG_GROUPS) for name in names.split()}
+TAG_GROUP: Final = {tag_number(name): group for group, names in enumerate(TAG_GROUPS) for name in names.split()}
 P, LI, H1, H2, H3, CELL, DIV, PRE = 0, 1, 2, 3, 4, 6, 7, 10
 CONTROL_TAG: Final = 14
-"""The class of buttons and fields, which are seen but not read."""
+"""The group of buttons and fields, which are visible but not content."""
 OTHER_TAG: Final = 15
 HEADING_TAGS: Final = frozenset((H1, H2, H3, 5))
 
-_HINT_BY_TAG: Final = {tag_number(name): HINT_BIT[mark] for name, mark in TAG_HINTS.items()}
-_HINT_BY_ROLE: Final = {name: HINT_BIT[mark] for name, mark in ROLE_HINTS.items()}
+_HINT_BY_TAG: Final = {tag_number(name): HINT_BIT[hint] for name, hint in TAG_HINTS.items()}
+_HINT_BY_ROLE: Final = {name: HINT_BIT[hint] for name, hint in ROLE_HINTS.items()}
 _HINT_ATTRIBUTES: Final = frozenset(("id", "itemprop", "role", "hidden", "aria-hidden", "style"))
 _UNSHOWN_BIT: Final = HINT_BIT["unshown"]
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
@@ -40,8 +39,8 @@ _MAX_TITLE_CHARS: Final = 300
 
 _POSITIVE_HINTS: Final = HINT_BIT["article"] | HINT_BIT["content"]
 _NEGATIVE_HINTS: Final = (
-    HINT_BIT["comment"] | HINT_BIT["footer"] | HINT_BIT["side"] | HINT_BIT["related"] | HINT_BIT["share"] | HINT_BIT["ad"] | HINT_BIT["consent"]
-    | HINT_BIT["nav"] | HINT_BIT["meta"]
+    HINT_BIT["comment"] | HINT_BIT["footer"] | HINT_BIT["side"] | HINT_BIT["related"] | HINT_BIT["share"]
+    | HINT_BIT["ad"] | HINT_BIT["consent"] | HINT_BIT["nav"] | HINT_BIT["meta"]
 )  # fmt: skip
 _TAG_POINTS: Final = {
     tag_number(name): points
@@ -54,7 +53,7 @@ _TAG_POINTS: Final = {
 _MIN_SCORED_CHARS: Final = 25
 _MAX_BLOCK_POINTS: Final = 800
 _ANCESTOR_SHARES: Final = (1.0, 0.5, 1 / 6, 1 / 9)
-"""What a block's points are worth to the boxes around it, from its parent outwards."""
+"""Weights of a block's points for the boxes around it, from its parent outwards."""
 _COUNTED_HINTS: Final = (HINT_BIT["product"], HINT_BIT["forum"], HINT_BIT["list"])
 _COUNTED_HINT_BITS: Final = sum(_COUNTED_HINTS)
 
@@ -68,12 +67,12 @@ PAGE_FRACTION_FEATURES: Final = frozenset((
     "page link share", "li share", "cell share", "top points", "top share", "top link share", "top2 share", "headings",
     "same classes", "product share", "forum share", "list share",
 ))  # fmt: skip
-"""The numbers of a page that are not whole."""
+"""The page features that are not integers."""
 _EMPTY_BOX_STATS: Final = (0, 0.0, 0, 0, 0.0, 0.0)
 
 
 class PageLayout:
-    """What is known of each box, by its number, and of the page."""
+    """Data of each box, by its number, and of the page."""
 
     __slots__ = (
         "_blocks",
@@ -98,35 +97,35 @@ class PageLayout:
         count = len(blocks.walk.box_tags)
         self.hints = hints
         self.depth, self.own_hints, self.inherited_hints = [0] * count, [0] * count, [0] * count
-        """Marks: of the box itself, also of all around it."""
+        """Hints: of the box itself, and including all boxes around it."""
         self._blocks = blocks
         self.box_stats: list[FeatureValues] = [_EMPTY_BOX_STATS] * count
-        """Characters, share of links, long blocks, blocks, share of the page, share of punctuation."""
+        """Characters, ratio of links, long blocks, blocks, ratio of the page, ratio of punctuation."""
         self.text_boxes: list[int] = []
-        """The boxes that hold text, outer before inner."""
+        """The boxes with text, outer before inner."""
         self.styles = [0] * count
         """Equal for boxes of the same tag and class."""
         self._read_boxes(blocks)
         self.all_hints = reduce(or_, self.own_hints, 0)
-        """Those that any box has."""
+        """The hints that any box has."""
         self.block_tags = [TAG_GROUP.get(blocks.walk.box_tags[box], OTHER_TAG) for box in blocks.boxes]
         points, self.rule_points = self._score_boxes(blocks)
         self.length_top, self.rule_top = self._find_top_box(points), self._find_top_box(self.rule_points)
-        """The boxes with the most prose, by either count."""
+        """The boxes with the most prose, by either score."""
         self.title_block, self.h1_block = _find_title_block(blocks, self.block_tags, hints.title.lower())
-        """The blocks that show the title and the first <h1>; -1 for none."""
+        """The blocks of the title and of the first <h1>; -1 for none."""
         self.page_values = self._compute_page_values(blocks, points[self.length_top])
 
     def nearby_hints(self, box: int) -> int:
-        """The marks of a box and of the two around it."""
+        """The hints of a box and of the two around it."""
         own, parents = self.own_hints, self._blocks.walk.box_parents
         parent = parents[box]
         return own[box] | own[parent] | own[parents[parent]]
 
     def _read_boxes(self, blocks: Blocks) -> None:
-        """Look at the boxes that hold text: what they are called, and what is in them.
+        """Read hints and statistics of the boxes with text.
 
-        What is in a box is what is counted up to where it ends, less what is counted up to where it begins.
+        A box's count is the prefix sum at its end minus the one at its begin.
         """
         walk, firsts, marked = blocks.walk, blocks.first_of_run, _HINT_BY_TAG
         depth, owns, alls, box_styles, add = (
@@ -164,7 +163,7 @@ class PageLayout:
             alls[box] = own | alls[parent]
 
     def _score_boxes(self, blocks: Blocks) -> tuple[list[float], list[float]]:
-        """Two counts of how much prose stands in a box: by its length, and by the rules that reader modes use."""
+        """Two scores of the prose in a box: by its length, and by the rules of reader modes."""
         walk = blocks.walk
         parents, tags = walk.box_parents, walk.box_tags
         by_length, by_rules = [0.0] * len(parents), [0.0] * len(parents)
@@ -176,10 +175,10 @@ class PageLayout:
                 continue
             parent = parents[box]
             if n >= LONG_BLOCK_CHARS and pauses and 2 * linked < n:
-                home = box if tag == DIV else parent
+                owner = box if tag == DIV else parent
                 worth = n if n < _MAX_BLOCK_POINTS else _MAX_BLOCK_POINTS
-                by_length[home] += worth
-                by_length[parents[home]] += worth / 2
+                by_length[owner] += worth
+                by_length[parents[owner]] += worth / 2
             earned_in[parent] = earned_in.get(parent, 0.0) + 1 + pauses + (n // 100 if n < 300 else 3)
         for parent, points in earned_in.items():
             for share in _ANCESTOR_SHARES:
@@ -215,15 +214,15 @@ class PageLayout:
         )  # fmt: skip
 
     def _hint_shares(self, blocks: Blocks, total_chars: int) -> FeatureValues:
-        """How much of the text stands in boxes with each of some marks."""
+        """The ratio of text in boxes with each of some hints."""
         counted = dict.fromkeys(_COUNTED_HINTS, 0)
         own, above, parents, before = self.own_hints, self.inherited_hints, blocks.walk.box_parents, blocks.chars_before
         for box in self.text_boxes:
-            # What is in a box that has the mark from one around it was counted there.
-            if (marks := own[box] & _COUNTED_HINT_BITS) and (marks := marks & ~above[parents[box]] if box else marks):
+            # A box that inherits the hint was already counted with its ancestor.
+            if (hints := own[box] & _COUNTED_HINT_BITS) and (hints := hints & ~above[parents[box]] if box else hints):
                 first, end = blocks.span(box)
                 for bit in _COUNTED_HINTS:
-                    if marks & bit:
+                    if hints & bit:
                         counted[bit] += before[end] - before[first]
         return tuple(count / total_chars for count in counted.values())
 
@@ -246,36 +245,36 @@ def _find_attribute_hints(attributes: Mapping[str, str | None]) -> int:
 
 
 def box_distances(top: int, parents: list[int], boxes: Iterable[int]) -> dict[int, tuple[int, int]]:
-    """From one box to each: how many steps up to a box that holds both, and how many from there down."""
-    ways, at, steps = {}, top, 0
-    while at not in ways:
-        ways[at] = (steps, 0)
+    """From one box to each: the steps up to a common ancestor, and from there down."""
+    distances, at, steps = {}, top, 0
+    while at not in distances:
+        distances[at] = (steps, 0)
         steps += 1
         at = parents[at]
     for box in boxes:
         entered = []
-        while box not in ways:
+        while box not in distances:
             entered.append(box)
             box = parents[box]
-        up, down = ways[box]
+        up, down = distances[box]
         for inner in reversed(entered):
             down += 1
-            ways[inner] = (up, down)
-    return ways
+            distances[inner] = (up, down)
+    return distances
 
 
 def _find_title_block(blocks: Blocks, tags: list[int], title: str) -> tuple[int, int]:
-    """Where the title is shown, and where the first <h1> is."""
+    """The block that shows the title, and the block of the first <h1>."""
     h1 = tags.index(H1) if H1 in tags else -1
-    place = -1
-    least = max(_MIN_TITLE_CHARS - 1, len(title) // 2)
+    title_block = -1
+    min_chars = max(_MIN_TITLE_CHARS - 1, len(title) // 2)
     if len(title) >= _MIN_TITLE_CHARS:
         for at, (text, tag) in enumerate(zip(blocks.texts, tags, strict=True)):
-            # Half of the title at least: most lines are shorter, and need not be looked at.
-            if least < len(text) <= _MAX_TITLE_CHARS and (place < 0 or tag in HEADING_TAGS):
+            # At least half of the title: most lines are shorter, and need no comparison.
+            if min_chars < len(text) <= _MAX_TITLE_CHARS and (title_block < 0 or tag in HEADING_TAGS):
                 lowered = text.lower()
                 if lowered in title or title in lowered:
                     if tag in HEADING_TAGS:
                         return at, h1
-                    place = at
-    return (place if place >= 0 else h1), h1
+                    title_block = at
+    return (title_block if title_block >= 0 else h1), h1

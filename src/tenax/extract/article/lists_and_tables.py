@@ -14,7 +14,7 @@ _CELL_CHARS: Final = 60
 
 
 class ListIndex:
-    """The lists and tables of a page; where blocks stand is found once for each box."""
+    """The lists and tables of a page; looked up once per box."""
 
     def __init__(self, blocks: Blocks) -> None:
         self._blocks = blocks
@@ -25,32 +25,32 @@ class ListIndex:
         homes = self._list_by_box
         tags, parents = self._blocks.walk.box_tags, self._blocks.walk.box_parents
         entered = []
-        while (home := homes.get(box)) is None:
+        while (list_box := homes.get(box)) is None:
             entered.append(box)
             if tags[box] in _LIST_TAGS:
-                home = box
+                list_box = box
                 break
             box = parents[box]
         for inner in entered:
-            homes[inner] = home
-        return home
+            homes[inner] = list_box
+        return list_box
 
     def group_by_list(self, blocks: Iterable[int]) -> dict[int, list[int]]:
-        """Of these blocks those that stand in a list or a table, by the nearest one."""
+        """Those of the blocks that are in a list or a table, by the nearest one."""
         found: dict[int, list[int]] = {}
         boxes, homes = self._blocks.boxes, self._list_by_box
         for at in blocks:
             box = boxes[at]
-            home = homes[box] if box in homes else self.enclosing_list(box)
-            if home >= 0:
-                if home in found:
-                    found[home].append(at)
+            list_box = homes[box] if box in homes else self.enclosing_list(box)
+            if list_box >= 0:
+                if list_box in found:
+                    found[list_box].append(at)
                 else:
-                    found[home] = [at]
+                    found[list_box] = [at]
         return found
 
     def is_scored_together(self, list_box: int, members: list[int]) -> bool:
-        """Large cells are columns, in which the page is laid out: they are judged each for itself."""
+        """Large cells are layout columns: each is scored separately."""
         chars = self._blocks.chars
         return self._blocks.walk.box_tags[list_box] != TABLE or sum([chars[at] for at in members]) < _CELL_CHARS * len(
             members

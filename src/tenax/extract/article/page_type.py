@@ -1,4 +1,4 @@
-"""What a page is there for: an article, a list of pages, a product, a thread, documentation, or something else."""
+"""Classifies a page: an article, a list of pages, a product, a thread, documentation, or something else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tenax.model import PageKind
 
 TABLES_FILE: Final = "kinds.json"
 _BLOCK_COUNT_INDEX: Final = PAGE_FEATURES.index("page blocks")
-# What the address of a page calls it, in its host or its path.
+# Words in the host or path of a URL, by kind of page.
 _ADDRESS_WORDS: Final = {
     "docs": (
         r"\bdocs?\b|documentation|reference|manual|\bguides?\b|\bapi\b|readthedocs|\bhelp\b|\bkb\b|developer|tutorial"
@@ -26,15 +26,15 @@ _ADDRESS_WORDS: Final = {
     "service": r"services?\b|solutions?\b|pricing|\babout\b|platform|features?\b|contact",
 }
 _NO_ADDRESS_WORDS: Final = (0,) * len(_ADDRESS_WORDS)
-# How an alternative begins, without its borders: letters, slashes and digits, up to what is optional or looks around.
+# The prefix of an alternative without its borders: letters, slashes and digits, up to an optional part or a lookaround.
 _ALTERNATIVE_PREFIX = re.compile(r"(?:^|\|)([a-z/])((?:[a-z/](?!\?)|\\d)*)")
 KIND_FEATURES: Final = (*PAGE_FEATURES, *(f"{word} in address" for word in _ADDRESS_WORDS))
 
 
 def _any_word_pattern(words: Iterable[str]) -> re.Pattern[str]:
-    """What is found wherever one of these patterns is, and maybe elsewhere: most addresses have none of the words.
+    """A pattern that matches wherever one of these does, and maybe elsewhere: most URLs contain none of the words.
 
-    Beginnings with the same first letter stand together, so that few are tried at each place.
+    Prefixes with the same first letter are grouped, so few are tried at each position.
     """
     beginnings: dict[str, list[str]] = {}
     for first, rest in _ALTERNATIVE_PREFIX.findall("|".join(words).replace(r"\b", "")):
@@ -46,7 +46,7 @@ _ANY_WORD: Final = _any_word_pattern(_ADDRESS_WORDS.values())
 
 
 def classify_page(layout: PageLayout) -> PageKind:
-    """The likeliest; of a page without text that is `other`."""
+    """The most likely kind; `other` for a page without text."""
     if not layout.page_values[_BLOCK_COUNT_INDEX]:
         return PageKind.OTHER
     numbers = kind_feature_values(layout.page_values, layout.hints)
@@ -59,7 +59,7 @@ def kind_feature_values(page_values: FeatureValues, hints: PageHints) -> Feature
 
 
 def address_word_values(hints: PageHints) -> tuple[int, ...]:
-    """For each kind of word, whether the address of the page has one: 1, else 0."""
+    """For each kind of word, whether the page's URL contains one: 1, else 0."""
     address = (hints.host + hints.path).lower()
     if not _ANY_WORD.search(address):
         return _NO_ADDRESS_WORDS
@@ -68,8 +68,8 @@ def address_word_values(hints: PageHints) -> tuple[int, ...]:
 
 @cache
 def address_patterns() -> tuple[re.Pattern[str], ...]:
-    """Those of `_ADDRESS_WORDS`."""
-    # Where each alternative begins with a plain letter, a search leaps to where one may be: five times as quick.
+    """The patterns of `_ADDRESS_WORDS`."""
+    # Where each alternative begins with a plain letter, a search skips to candidates: five times faster.
     return tuple(re.compile(re.sub(r"\\b([a-z])", r"\1(?<!\\w\1)", words)) for words in _ADDRESS_WORDS.values())
 
 

@@ -1,7 +1,7 @@
-"""Which blocks of a page are asked about: the others are plain, or stand in a long list of the like.
+"""Selects the blocks that need scoring.
 
-Judging is the dearest part of reading. On an article most blocks are links among links, or long paragraphs of its main
-part, and need no judging. Of a long list some items are judged, and stand for all.
+Scoring is the slowest part of extraction. On an article most blocks are links among links, or long paragraphs of the
+main part, and need no scoring. Of a long list some items are scored, and represent all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tenax.model import Value
 SHORT_CHARS: Final = 200
 SHORT_LINE_CHARS: Final = 60
 UNRELATED_BEGINNINGS: Final = frozenset((3, 4))
-"""Beginnings (see `marks`) that turn the page to something else even where they are no headings."""
+"""Beginnings (see `class_hints`) that change the topic even outside of headings."""
 
 _MAX_PROSE_LINK_SHARE: Final = 0.15
 _EXCLUDING_HINTS: Final = HINT_BIT["consent"] | HINT_BIT["footer"] | HINT_BIT["comment"] | HINT_BIT["unshown"]
@@ -38,16 +38,16 @@ _MIN_PARENT_LINK_SHARE: Final = 0.7
 _MIN_LIST_LINK_SHARE: Final = 0.6
 _MAX_LISTED_CHARS: Final = 120
 _UNREACHABLE_SHARE: Final = 2.0
-"""No share is as large."""
+"""Larger than any ratio."""
 _WHOLE_PAGE_SHARE: Final = 0.9
 _UNSAMPLED_TAGS: Final = HEADING_TAGS | {CONTROL_TAG}
-"""Headings change what is thought of all after them, and buttons are never read: neither stands for others."""
+"""Headings affect all blocks after them, and controls are never content: neither represents others."""
 LIST_SAMPLE_SIZE: Final = 12
-"""So many items of a list stand for all. Half as many lose 0.002 of F1 on pages that are no articles."""
+"""This many items of a list represent all. Half as many lose 0.002 of F1 on pages that are not articles."""
 
 
 class SampledList(Value, frozen=True):
-    """The items of one list: those that are asked about, and those that are taken to be like them."""
+    """The items of one list: those that are scored, and those that get the same score."""
 
     sampled: list[int]
     unsampled: list[int]
@@ -55,30 +55,32 @@ class SampledList(Value, frozen=True):
 
 class ScoringPlan(Value, frozen=True):
     link_shares: list[float]
-    """Of each block, how much of it is links."""
+    """The ratio of links in each block."""
     scored: Sequence[int]
-    """The blocks that are judged, in their order."""
+    """The blocks to score, in order."""
     certain: frozenset[int] = frozenset()
-    """Those that plainly belong to an article; what is in no other place here plainly does not."""
+    """Blocks that certainly belong to an article; a block in no field here certainly does not."""
     sampled_lists: tuple[SampledList, ...] = ()
 
 
 def plan_scoring(blocks: Blocks, layout: PageLayout, *, is_article: bool) -> ScoringPlan:
     every = plan_scoring_all(blocks)
-    asked, clear = every.scored, frozenset[int]()
+    scored, certain = every.scored, frozenset[int]()
     if is_article:
-        passed, clear = (
+        listed, certain = (
             _find_listed_blocks(blocks, layout, every.link_shares),
             _find_certain_blocks(blocks, layout, every.link_shares),
         )
-        asked = [at for at, is_passed in enumerate(passed) if not is_passed and at not in clear]
-    alike = _sample_lists(blocks, layout, asked)
-    spared = {at for like in alike for at in like.unsampled}
-    return ScoringPlan(every.link_shares, [at for at in asked if at not in spared] if spared else asked, clear, alike)
+        scored = [at for at, is_passed in enumerate(listed) if not is_passed and at not in certain]
+    samples = _sample_lists(blocks, layout, scored)
+    unsampled = {at for sample in samples for at in sample.unsampled}
+    return ScoringPlan(
+        every.link_shares, [at for at in scored if at not in unsampled] if unsampled else scored, certain, samples
+    )
 
 
 def plan_scoring_all(blocks: Blocks) -> ScoringPlan:
-    """Where all numbers are wanted: to learn from them, or to explain what was decided."""
+    """For callers that need all values: training and explanations."""
     shares = [linked / n if linked else 0.0 for linked, n in zip(blocks.link_chars, blocks.chars, strict=True)]
     return ScoringPlan(shares, range(len(blocks)))
 
@@ -86,20 +88,20 @@ def plan_scoring_all(blocks: Blocks) -> ScoringPlan:
 def _sample_lists(blocks: Blocks, layout: PageLayout, scored: Sequence[int]) -> tuple[SampledList, ...]:
     if len(scored) <= LIST_SAMPLE_SIZE:
         return ()
-    wholes, tags, found = ListIndex(blocks), layout.block_tags, []
-    for home, members in wholes.group_by_list(at for at in scored if tags[at] not in _UNSAMPLED_TAGS).items():
+    lists, tags, found = ListIndex(blocks), layout.block_tags, []
+    for list_box, members in lists.group_by_list(at for at in scored if tags[at] not in _UNSAMPLED_TAGS).items():
         count = len(members)
-        if count > LIST_SAMPLE_SIZE and wholes.is_scored_together(home, members):
-            sample = [members[place * count // LIST_SAMPLE_SIZE] for place in range(LIST_SAMPLE_SIZE)]
+        if count > LIST_SAMPLE_SIZE and lists.is_scored_together(list_box, members):
+            sample = [members[index * count // LIST_SAMPLE_SIZE] for index in range(LIST_SAMPLE_SIZE)]
             found.append(SampledList(sample, sorted({*members}.difference(sample))))
     return tuple(found)
 
 
 def _find_certain_blocks(blocks: Blocks, layout: PageLayout, link_shares: list[float]) -> frozenset[int]:
-    """Prose in the box with most of it, in parts that are not called anything that speaks against them.
+    """Prose in the box with most of it, in parts without a hint against them.
 
-    Of a thousand such blocks the table keeps all but two, so it is not asked. After a heading that turns to something
-    else, none is clear any more.
+    The table keeps all but two of a thousand such blocks, so they are not scored. After a heading that changes the
+    topic, no block is certain.
     """
     parents, around, own, points = blocks.walk.box_parents, layout.inherited_hints, layout.own_hints, layout.rule_points
     first, end = blocks.span(layout.length_top)
@@ -125,7 +127,7 @@ def _find_certain_blocks(blocks: Blocks, layout: PageLayout, link_shares: list[f
 
 
 def _find_listed_blocks(blocks: Blocks, layout: PageLayout, link_shares: list[float]) -> list[bool]:
-    """Whether a block is a link among links, or a word in a list of them."""
+    """Whether each block is a link among links, or a word in a list of them."""
     parents = blocks.walk.box_parents
     around = [parents[box] for box in blocks.boxes]
     enough = {box: _listed_link_share(box, parents, layout) for box in set(around)}
@@ -136,7 +138,7 @@ def _find_listed_blocks(blocks: Blocks, layout: PageLayout, link_shares: list[fl
 
 
 def _listed_link_share(box: int, parents: list[int], layout: PageLayout) -> float:
-    """The share of links from which on a short block in this box counts as listed."""
+    """The ratio of links from which a short block in this box counts as listed."""
     second = parents[box]
     if _is_link_list(layout.box_stats[second]) or _is_link_list(layout.box_stats[parents[second]]):
         return 0.0
@@ -144,6 +146,6 @@ def _listed_link_share(box: int, parents: list[int], layout: PageLayout) -> floa
 
 
 def _is_link_list(box_stats: FeatureValues) -> bool:
-    """Whether a box is a list of links: not so the box around the whole page, which may have little but its menu."""
+    """Whether a box is a list of links. Never the box around the whole page, which may contain little but its menu."""
     _, linked, long, _, share, _ = box_stats
     return not long and linked > _MIN_LIST_LINK_SHARE and share < _WHOLE_PAGE_SHARE

@@ -1,8 +1,8 @@
-"""Which blocks of a page are its clean part.
+"""Selects the blocks of a page that form its article.
 
-Each block is given the probability that a careful reader would keep it, by learned trees over the numbers of
-`features`. Then as many of the likeliest are kept as promise the best whole: on a page whose blocks are told apart
-surely that is all above a half, on a page of which little is sure it is a few more.
+Learned trees over the values of `features` estimate for each block the probability that a careful reader would keep it.
+Then the most probable blocks are kept, as many as give the best expected result: all above a half on a page with clear
+scores, a few more on a page with uncertain ones.
 """
 
 from __future__ import annotations
@@ -31,34 +31,34 @@ _MAX_PROFILE_CHARS: Final = 40
 _COMMENT_BIT: Final = HINT_BIT["comment"]
 _MIN_SHOWN_SHARE: Final = 0.5
 _MIN_UNCOMMENTED_SHARE: Final = 0.25
-"""Comments can be several times as long as what they are about."""
+"""Comments can be several times as long as the article."""
 _LIKELY_SCORE: Final = 0.4
 _TINY_PAGE_BLOCKS: Final = 3
 _CERTAIN_SCORE: Final = 0.97
-"""What the table says on average of a block that it is not asked about."""
+"""The average score of a block that is certain without scoring."""
 
 
 class Selection(Value, frozen=True):
-    """What was decided about the blocks of a page."""
+    """The decision about the blocks of a page."""
 
     kept: list[bool]
     scores: list[float]
-    """How likely each is to belong to the clean part, from 0 to 1."""
+    """The probability that each belongs to the article, from 0 to 1."""
 
 
 def select_article(blocks: Blocks, layout: PageLayout, kind: PageKind) -> Selection:
-    """Which blocks of a page are kept. What is plain costs nothing."""
+    """Which blocks of a page are kept. Obvious blocks cost nothing."""
     is_article = kind is PageKind.ARTICLE
     comments = _find_comment_boxes(blocks, layout) if is_article else set()
-    doubts = plan_scoring(blocks, layout, is_article=is_article)
-    judgement = select_blocks(blocks, compute_features(blocks, layout, doubts), kind, comments)
+    plan = plan_scoring(blocks, layout, is_article=is_article)
+    judgement = select_blocks(blocks, compute_features(blocks, layout, plan), kind, comments)
     if is_article and not any(judgement.kept):
         judgement = select_blocks(blocks, compute_features(blocks, layout), kind, comments)
     return judgement
 
 
 def select_blocks(blocks: Blocks, features: Features, kind: PageKind, comments: Set[int] = frozenset()) -> Selection:
-    """`comments` are boxes to be dropped unless the text is there."""
+    """`comments` are boxes to drop, unless they contain the main text."""
     scores = _score_blocks(_load_row_sums("article" if kind is PageKind.ARTICLE else "other"), blocks, features)
     if kind is PageKind.FORUM:
         _drop_profiles(scores, blocks, features)
@@ -68,26 +68,26 @@ def select_blocks(blocks: Blocks, features: Features, kind: PageKind, comments: 
 def select_by_scores(
     scores: list[float], blocks: Blocks, features: Features, comments: Set[int] = frozenset()
 ) -> Selection:
-    """The same with scores from elsewhere: so are tables tried that are not shipped. Changes `scores`."""
+    """The same with given scores: used to evaluate tables that are not shipped. Changes `scores`."""
     _drop_boxes(
         {box for box in blocks.boxes if features.inherited_hints[box] & _UNSHOWN_BIT}, _MIN_SHOWN_SHARE, scores, blocks
     )
     _drop_boxes(comments, _MIN_UNCOMMENTED_SHARE, scores, blocks)
     _average_list_scores(scores, blocks)
-    least = _score_threshold(scores, blocks)
-    kept = [score >= least for score in scores]
+    threshold = _score_threshold(scores, blocks)
+    kept = [score >= threshold for score in scores]
     if len(scores) <= _TINY_PAGE_BLOCKS and not any(kept):
         kept = [score > 0 for score in scores]
     return Selection(kept, scores)
 
 
 def article_text(blocks: Blocks, kept: list[bool]) -> str:
-    """A paragraph to a line."""
+    """One paragraph per line."""
     return "\n".join(text for text, is_kept in zip(blocks.texts, kept, strict=True) if is_kept)
 
 
 def first_paragraph(blocks: Blocks, tags: Sequence[int], kept: list[bool]) -> str:
-    """The first kept paragraph that says something."""
+    """The first kept paragraph with real content."""
     for text, is_kept, tag in zip(blocks.texts, kept, tags, strict=True):
         if is_kept and len(text) > MIN_ABSTRACT_CHARS and tag not in HEADING_TAGS:
             return " ".join(text.split())[:MAX_ABSTRACT_CHARS]
@@ -95,7 +95,7 @@ def first_paragraph(blocks: Blocks, tags: Sequence[int], kept: list[bool]) -> st
 
 
 def kept_runs(blocks: Blocks, kept: list[bool]) -> list[bool]:
-    """Of each run of the walk, whether any of its blocks is kept."""
+    """For each run of the walk, whether any of its blocks is kept."""
     runs = [False] * (len(blocks.first_of_run) - 1)
     for run, is_kept in zip(blocks.runs, kept, strict=True):
         if is_kept:
@@ -109,7 +109,7 @@ def count_words(blocks: Blocks, kept: list[bool]) -> int:
 
 @cache
 def _load_row_sums(name: str) -> RowSums:
-    """Articles are alike, and a small table knows them as well as a large one; the other kinds share the large one."""
+    """Articles are similar: a small table scores them as well as a large one. The other kinds share the large one."""
     return compile_row_sums(
         load_tables(TABLES_FILE)[name], BLOCK_FEATURES, BOX_FEATURES, PAGE_FEATURES, FRACTION_FEATURES
     )
@@ -117,22 +117,22 @@ def _load_row_sums(name: str) -> RowSums:
 
 def _score_blocks(table: RowSums, blocks: Blocks, features: Features) -> list[float]:
     rows, scores = features.block_values, [0.0] * len(blocks)
-    asked = [at for at, numbers in enumerate(rows) if numbers and numbers[0] != CONTROL_TAG]
-    places = [blocks.boxes[at] for at in asked]
-    sums = table([rows[at] for at in asked], places, features.box_values, features.page_values)
-    for at, total in zip(asked, sums, strict=True):
+    scored = [at for at, numbers in enumerate(rows) if numbers and numbers[0] != CONTROL_TAG]
+    indexes = [blocks.boxes[at] for at in scored]
+    sums = table([rows[at] for at in scored], indexes, features.box_values, features.page_values)
+    for at, total in zip(scored, sums, strict=True):
         scores[at] = 1 / (1 + exp(-total))
     for at in features.plan.certain:
         scores[at] = _CERTAIN_SCORE
-    for like in features.plan.sampled_lists:
-        mean = _mean_score(scores, blocks, like.sampled)
-        for at in like.unsampled:
+    for sample in features.plan.sampled_lists:
+        mean = _mean_score(scores, blocks, sample.sampled)
+        for at in sample.unsampled:
             scores[at] = mean
     return scores
 
 
 def _find_comment_boxes(blocks: Blocks, layout: PageLayout) -> set[int]:
-    """The boxes of what readers wrote below an article: those called so, but for what is around its title too."""
+    """The boxes of reader comments: those with such names, except those that also contain the title."""
     if not layout.all_hints & _COMMENT_BIT:
         return set()
     parents, title_at = blocks.walk.box_parents, layout.title_block
@@ -149,16 +149,16 @@ def _find_comment_boxes(blocks: Blocks, layout: PageLayout) -> set[int]:
 
 
 def _drop_profiles(scores: list[float], blocks: Blocks, features: Features) -> None:
-    """Drop the few words beside each post of a thread that tell who wrote it, and since when they do."""
+    """Drop the few words beside each post of a thread that say who wrote it, and since when they are a member."""
     for at, (box, chars) in enumerate(zip(blocks.boxes, blocks.chars, strict=True)):
         if chars < _MAX_PROFILE_CHARS and features.inherited_hints[box] & _BYLINE_BIT:
             scores[at] = 0.0
 
 
 def _drop_boxes(boxes: Set[int], share: float, scores: list[float], blocks: Blocks) -> None:
-    """Drop what stands in some boxes, if what is likely elsewhere is at least such a share of it.
+    """Drop the content of some boxes, if the likely content outside is at least `share` of it.
 
-    Some pages show their text only when scripts have run, and some call it a comment.
+    Some pages show their text only after scripts have run, and some name it a comment.
     """
     if not boxes:
         return
@@ -176,16 +176,16 @@ def _drop_boxes(boxes: Set[int], share: float, scores: list[float], blocks: Bloc
 
 
 def _average_list_scores(scores: list[float], blocks: Blocks) -> None:
-    """Give all items of a list, and all cells of a table, the mean of their scores: it is kept whole or not at all.
+    """Give all items of a list, and all cells of a table, their mean score: it is kept whole or not at all.
 
-    What was dropped for another reason stays so.
+    Blocks dropped for another reason stay dropped.
     """
-    wholes = ListIndex(blocks)
-    scored = {wholes.enclosing_list(box) for box, score in zip(blocks.boxes, scores, strict=True) if score}
+    lists = ListIndex(blocks)
+    scored = {lists.enclosing_list(box) for box, score in zip(blocks.boxes, scores, strict=True) if score}
     if scored <= {-1}:
         return
-    for home, members in wholes.group_by_list(range(len(blocks))).items():
-        if home in scored and len(members) > 1 and wholes.is_scored_together(home, members):
+    for list_box, members in lists.group_by_list(range(len(blocks))).items():
+        if list_box in scored and len(members) > 1 and lists.is_scored_together(list_box, members):
             mean = _mean_score(scores, blocks, members)
             for at in members:
                 if scores[at]:
@@ -193,25 +193,25 @@ def _average_list_scores(scores: list[float], blocks: Blocks) -> None:
 
 
 def _mean_score(scores: list[float], blocks: Blocks, members: list[int]) -> float:
-    """Of some blocks, by their length."""
+    """Weighted by the length of the blocks."""
     chars = [blocks.chars[at] for at in members]
     return sum(scores[at] * n for at, n in zip(members, chars, strict=True)) / sum(chars)
 
 
 def _score_threshold(scores: list[float], blocks: Blocks) -> float:
-    """The score from which on blocks are kept: that with the best mean of precision and recall to be expected.
+    """The score from which blocks are kept: the one with the best expected F1.
 
-    With n words kept, of which we expect r to be right, out of all t that are, it is 2 r / (n + t). A little less of t
-    makes it a little stricter: nothing is lost by it on articles, and less is kept that nobody wants.
+    With n words kept, r of them expected to be right, out of t right ones in total, it is 2 r / (n + t). Reducing t a
+    little makes it slightly stricter: articles lose nothing, and less unwanted text is kept.
     """
     rows = sorted([row for row in zip(scores, blocks.words, strict=True) if row[0] > 0], reverse=True)
     expected = sum(score * words for score, words in rows)
     kept = right = best = 0.0
-    least = 1.0
+    threshold = 1.0
     for score, words in rows:
         kept += words
         right += score * words
         value = right / (kept + _STRICTNESS * expected)
         if value >= best:
-            best, least = value, score
-    return least
+            best, threshold = value, score
+    return threshold

@@ -1,4 +1,4 @@
-"""What a page is made of, as far as that tells a page from a wall: headings, scripts, frames, and the marks on them."""
+"""Signals that distinguish a page from a block page: headings, scripts, frames and their attributes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tenax.extract.text.visible import visible_text
 from tenax.model import Value
 
 MAX_ELEMENTS: Final = 200
-"""A wall is small: what comes after so many elements is not looked at."""
+"""A block page is small: later elements are ignored."""
 MAX_INSPECTED: Final = 12
-"""Elements of each sort that are looked at closely, which is the dear part."""
+"""Elements per tag whose attributes are read, which is the expensive part."""
 MAX_SCRIPT_CHARS: Final = 600
 MAX_HEADING_CHARS: Final = 300
 MAX_NOSCRIPT_CHARS: Final = 1_000
@@ -25,9 +25,9 @@ _FIRST_CHILDREN: Final = 4
 
 _SCRIPT, _STYLE, _NOSCRIPT, _META = map(tag_number, ("script", "style", "noscript", "meta"))
 _HEADINGS: Final = frozenset(map(tag_number, ("h1", "h2")))
-# Whose ids, classes and addresses may name the maker of a wall, or the place where an application will grow.
+# Elements whose ids, classes and URLs may name the vendor of a block page, or the mount point of an application.
 _INSPECTED_TAGS: Final = frozenset(map(tag_number, ("script", "iframe", "form", "body", "div", "main", "section")))
-# Drawings are left out: shells have them too, as icons and spinners.
+# Drawings are not counted: application shells have them too, as icons and spinners.
 _MEDIA_TAGS: Final = frozenset(
     map(tag_number, ("img", "picture", "video", "audio", "object", "embed", "frame", "iframe"))
 )
@@ -41,32 +41,32 @@ _MOUNT_IDS: Final = frozenset(
 
 
 class BlockPageSignals(Value, frozen=True):
-    """What was found among the first elements of a page."""
+    """Signals among the first elements of a page."""
 
     headings: tuple[str, ...] = ()
-    """The first `<h1>` and `<h2>`, as they are read."""
+    """The first `<h1>` and `<h2>`, as displayed."""
     attributes_text: str = ""
-    """Ids, classes and addresses of elements and the beginnings of scripts, in lower case, a line each."""
+    """Ids, classes and URLs of elements and the beginnings of scripts, in lower case, one per line."""
     noscript_text: str = ""
-    """What is shown to those without JavaScript."""
+    """Text shown without JavaScript."""
     script_count: int = 0
     media_count: int = 0
-    """Pictures, players and frames, without those for readers that have no JavaScript."""
+    """Images, players and frames outside <noscript>."""
     refresh: str = ""
     """The content of `<meta http-equiv=refresh>`."""
     is_large: bool = False
-    """There are more elements than were looked at."""
+    """The page has more elements than were examined."""
     has_empty_mount: bool = False
-    """There is a place where an application will grow, and nothing grows there yet."""
+    """The page has a mount point of an application, and it is empty."""
 
 
 def read_block_page_signals(dom: Dom | None) -> BlockPageSignals:
-    """One pass over the page's elements, bounded however large it is."""
+    """One pass over the page's elements, bounded for any page size."""
     return _SignalCollector(dom.root).to_signals() if dom is not None and dom.root is not None else BlockPageSignals()
 
 
 class _SignalCollector:
-    """One pass, and what it has found so far."""
+    """State of one pass."""
 
     def __init__(self, root: Node) -> None:
         self.headings: list[str] = []
@@ -124,7 +124,7 @@ class _SignalCollector:
             self.attribute_values.append(self.refresh)
 
     def _add_noscript(self, node: Node) -> None:
-        """Keep what a noscript says; the counting pixels in it are not shown to anyone."""
+        """Keep the text of a noscript; ignore tracking pixels."""
         self.noscript.append(_leading_text(node)[:MAX_NOSCRIPT_CHARS])
         self.noscript_media_count += sum(
             1 for inner in islice(node.traverse(), MAX_INSPECTED) if inner.tag_id in _MEDIA_TAGS
@@ -132,7 +132,7 @@ class _SignalCollector:
 
 
 def _is_empty_mount(mount: Node) -> bool:
-    """Whether nothing to read has been built there, and little else."""
+    """Whether the mount point has no text and few elements."""
     return sum(1 for _ in islice(mount.traverse(), MAX_INSPECTED)) < MAX_INSPECTED and not _leading_text(mount)
 
 

@@ -1,8 +1,7 @@
-"""Bytes to text, by the order of the WHATWG: byte order mark, header, `<meta>`, and only then a guess.
+"""Decodes bytes in the WHATWG order: byte order mark, header, `<meta>`, then detection.
 
-A declaration that the bytes themselves refute is passed over: text declared as UTF-8 that is mostly not, and bytes
-declared as an old single-byte encoding that are flawless UTF-8. Whatever comes, text comes out: what cannot be read
-is replaced, and nothing is raised.
+A declaration that the bytes contradict is ignored: text declared as UTF-8 that is mostly not, and bytes declared as an
+old single-byte encoding that are valid UTF-8. Decoding always succeeds: invalid bytes are replaced, nothing is raised.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ CharsetSource = Literal["bom", "header", "meta", "utf8", "detected", "fallback"]
 
 _PRESCAN_BYTES = 1024
 _LATE_PRESCAN_BYTES = 16_384
-"""How far a `<meta>` may stand and still be believed when the bytes are not UTF-8; browsers, too, find it late."""
+"""A `<meta>` within this many bytes counts when the bytes are not UTF-8; browsers, too, find it late."""
 _MAX_ERROR_SHARE = 0.02
-"""Unreadable characters, as a share of those beyond ASCII, that do not yet refute a declared UTF-8."""
+"""Invalid characters, as a ratio of those beyond ASCII, up to which a declared UTF-8 is accepted."""
 
 _BOMS = ((b"\xef\xbb\xbf", UTF_8), (b"\xfe\xff", LABELS["utf-16be"]), (b"\xff\xfe", LABELS["utf-16le"]))
 _CHARSET_PARAMETER = re.compile(r"""charset\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;,"']+))""", re.I)
@@ -33,17 +32,17 @@ _MULTI_BYTE = frozenset(("gbk", "gb18030", "big5", "euc-jp", "iso-2022-jp", "shi
 
 
 class DecodedText(Value, frozen=True):
-    """The text of a body, the encoding it was read in, and what told us."""
+    """The text of a body, its encoding, and the source of that encoding."""
 
     text: str
     charset: str
     source: CharsetSource
     utf_8: bytes | None = None
-    """The text in UTF-8, when the body was just that; spares encoding it again."""
+    """The text in UTF-8, when the body was just that; avoids encoding it again."""
 
 
 def decode(body: bytes, content_type: str | None) -> DecodedText:
-    """Read the bytes as text. Costs one decode when UTF-8 is declared and true."""
+    """Decode the bytes. Costs one decode when UTF-8 is declared and true."""
     for bom, encoding in _BOMS:
         if body.startswith(bom):
             return _decode_as(body[len(bom) :], encoding, "bom")
@@ -67,7 +66,7 @@ def _decode_as(body: bytes, encoding: Encoding, source: CharsetSource) -> Decode
 
 
 def _decode_undeclared(body: bytes, text: str) -> DecodedText:
-    """Valid UTF-8 that nothing declared: UTF-8, unless it is Japanese mail encoding, which is ASCII with escapes."""
+    """Undeclared valid UTF-8: UTF-8, unless it is the Japanese mail encoding, which is ASCII with escapes."""
     detected = detect_encoding(body) if b"\x1b$" in body else None
     if detected is not None and detected.name == "iso-2022-jp":
         return _decode_as(body, detected, "detected")
@@ -85,7 +84,7 @@ def _decode_declared(body: bytes, declared: Encoding, source: CharsetSource) -> 
 
 
 def _decode_invalid_utf_8(body: bytes, declared_by: CharsetSource | None) -> DecodedText:
-    """Bytes that are not valid UTF-8, whether or not they were declared so."""
+    """Bytes that are not valid UTF-8, whether or not declared as such."""
     if declared_by is not None:
         text = body.decode("utf-8", "replace")
         beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
@@ -109,14 +108,14 @@ def _charset_in_header(content_type: str) -> Encoding | None:
 
 
 def _charset_in_markup(start: bytes) -> Encoding | None:
-    """The first encoding that a `<meta>` or an XML declaration names, comments aside."""
+    """The first encoding in a `<meta>` or an XML declaration, comments ignored."""
     if b"<!--" in start:
         start = _COMMENT.sub(b"", start)
     for meta in _META.finditer(start):
         label = _charset_in_meta(meta[1])
         encoding = find_encoding(label) if label else None
         if encoding is not None:
-            # A page whose <meta> could be read as ASCII is not in UTF-16, whatever it says.
+            # A page whose <meta> can be read as ASCII is not UTF-16, whatever it declares.
             return UTF_8 if encoding.name.startswith("utf-16") else encoding
     xml = _XML_DECLARATION.match(start)
     return find_encoding(xml[1].decode("ascii")) if xml else None

@@ -1,8 +1,8 @@
-"""Which encoding undeclared bytes are in: try each, and see which one reads like a language.
+"""Detects the encoding of undeclared bytes: decodes with each, and chooses the one that reads like a language.
 
-A page read in the wrong encoding is full of rare signs; in the right one, most of its letters are the common letters of
-some language. So each candidate is asked how surprising the bytes beyond ASCII are to it, in bits, and the least
-surprised wins. The lists of letters below stand in order of frequency, most frequent first.
+Text decoded wrongly is full of rare characters; decoded correctly, most of its letters are common letters of some
+language. Each model computes the cost in bits of the bytes beyond ASCII, and the lowest cost wins. The letter lists
+below are in order of frequency, most frequent first.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tenax.extract.html.charset_labels import LABELS, WINDOWS_1252, Encoding
 
 _SAMPLE_BYTES = 8_192
 _NOISE_BITS = 9.0
-"""Per byte beyond ASCII: a reading as surprising as this is no reading."""
+"""Per byte beyond ASCII: a decoding at this cost is noise."""
 _INVALID_BYTE_BITS = 30.0
-"""What a byte that cannot be read costs."""
+"""Cost of a byte that cannot be decoded."""
 _RARE_ENCODING_BITS = 8.0
-"""What it costs not to be windows-1252, by far the most frequent: a lone `©` is no sign of Cyrillic."""
+"""Cost of any encoding but windows-1252, by far the most frequent: a single `©` is no sign of Cyrillic."""
 _ODD_NEIGHBOUR_BITS = 5.0
-"""What it costs to find `a` beside `ж`, or `é` beside `ü`."""
+"""Cost of `a` beside `ж`, or `é` beside `ü`."""
 
 _KANA = "".join(map(chr, [*range(0x3041, 0x3094), *range(0x30A1, 0x30F7)])) + "ー、。「」・"
 _KANJI = (
@@ -66,7 +66,7 @@ _THAI = "านรอกเงมยลวดทส่้ตะปบคหแ�
 
 
 class _EncodingModel(NamedTuple):
-    """A language in an encoding, and how many bits each of its letters costs."""
+    """A language in an encoding, and the cost in bits of each letter."""
 
     encoding: Encoding
     bits: dict[str, float]
@@ -75,7 +75,7 @@ class _EncodingModel(NamedTuple):
 
 
 def _make_model(label: str, letters: str, share: float, repertoire: int, odd: str = "") -> _EncodingModel:
-    """`share` of all text is in these letters, by the law that the nth is 1/n as frequent; the rest is anything."""
+    """`share` of all text is in these letters, the nth 1/n as frequent (Zipf); the rest is evenly distributed."""
     distinct = dict.fromkeys(letters)
     *_, total = accumulate(1 / (rank + 5) for rank in range(len(distinct)))
     bits = {letter: -log2(share / (rank + 5) / total) for rank, letter in enumerate(distinct)}
@@ -83,7 +83,7 @@ def _make_model(label: str, letters: str, share: float, repertoire: int, odd: st
     return _EncodingModel(LABELS[label], bits, other_bits, re.compile(odd) if odd else None)
 
 
-# Letters of a whole alphabet stand among their own kind; accented ones stand among plain ones.
+# Letters of a whole alphabet appear among their own kind, accented letters among plain ones.
 _LETTER = r"[^\W\d_\x00-\x7f]"
 _MIXED_SCRIPT = rf"[a-zA-Z]{_LETTER}|{_LETTER}[a-zA-Z]"
 _ACCENTED_PAIR = rf"{_LETTER}{_LETTER}"
@@ -105,7 +105,7 @@ _ISO_2022_JP = (b"\x1b$B", b"\x1b$@")
 
 
 def detect_encoding(body: bytes) -> Encoding | None:
-    """The encoding in which the first part of the body beyond ASCII reads best; None when it reads like nothing."""
+    """The encoding in which the first part beyond ASCII reads best; None when none reads like a language."""
     if any(escape in body[:_SAMPLE_BYTES] for escape in _ISO_2022_JP):
         return LABELS["iso-2022-jp"]
     first = _BEYOND_ASCII.search(body)
@@ -130,10 +130,10 @@ def _encoding_models() -> tuple[_EncodingModel, ...]:
 
 
 def _encoding_cost(sample: bytes, model: _EncodingModel) -> float:
-    """Bits it takes this reader to tell what lies beyond ASCII in the sample."""
+    """Cost in bits of the sample's bytes beyond ASCII under this model."""
     text = sample.decode(model.encoding.codec, "replace")
     signs = Counter(text)
-    # The last character may be cut in half by the sample's end.
+    # The end of the sample may split the last character.
     surprise = 0.0 if model.encoding is WINDOWS_1252 else _RARE_ENCODING_BITS
     surprise += _INVALID_BYTE_BITS * (signs.pop("\ufffd", 0) - text.endswith("\ufffd"))
     for sign, count in signs.items():

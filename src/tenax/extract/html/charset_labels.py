@@ -1,4 +1,4 @@
-"""The names of encodings on the web, as the WHATWG Encoding standard maps them, and our codec for each."""
+"""Encoding labels of the web, as mapped by the WHATWG Encoding standard, and the codec for each."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Encoding(NamedTuple):
-    """An encoding of the standard: its name there in lower case, and the Python codec that reads it."""
+    """An encoding of the standard: its name in lower case, and the Python codec that decodes it."""
 
     name: str
     codec: str
 
 
-# name | codec | labels. The standard widens what old labels promise: latin-1 is read as windows-1252, GB2312 as
-# gb18030, Shift_JIS as its Windows superset, KS X 1001 as cp949.
+# name | codec | labels. The standard extends old labels: latin-1 is decoded as windows-1252, GB2312 as gb18030,
+# Shift_JIS as its Windows superset, KS X 1001 as cp949.
 _TABLE = """
 utf-8 | utf_8 | unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8
 ibm866 | cp866 | 866 cp866 csibm866 ibm866
@@ -63,7 +63,7 @@ utf-16le | utf_16_le | csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-1
 
 
 def _read_table() -> dict[str, Encoding]:
-    """By label; equal encodings are one object, so that `is` compares them."""
+    """By label; equal encodings are one object, so `is` compares them."""
     encodings: dict[str, Encoding] = {}
     by_label = {}
     for line in _TABLE.strip().splitlines():
@@ -79,5 +79,5 @@ WINDOWS_1252 = LABELS["windows-1252"]
 
 
 def find_encoding(label: str) -> Encoding | None:
-    """The encoding a label stands for; None for names the web does not know, such as `utf-7`."""
+    """The encoding of a label; None for labels unknown to the web, such as `utf-7`."""
     return LABELS.get(label.strip("\t\n\x0c\r ").lower())

@@ -1,7 +1,6 @@
-"""One DOM per page and one walk through it: the small interface through which the other rooms see the parser.
+"""One DOM per page and one walk through it: the small interface through which other packages use the parser.
 
-The parser is lexbor, by way of selectolax. Only `parser`, `node` and the kernel name it, so that a faster one can take
-its place.
+The parser is lexbor, through selectolax. Only `parser`, `node` and the native code name it, so it can be replaced.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ METADATA_ATTRIBUTES: Final[Mapping[int, tuple[str, ...]]] = {
     tag_number("meta"): ("name", "property", "itemprop", "http-equiv", "content"),
     tag_number("script"): ("type",),
 }
-"""The attributes in which they tell it; a <title> has none."""
+"""The attributes read from metadata elements; a <title> has none."""
 _HEAD, _SCRIPT, _TITLE, _H1 = (tag_number(name) for name in ("head", "script", "title", "h1"))
 _LOWER_HEADINGS: Final = frozenset((tag_number("h2"), tag_number("h3")))
 
 
 class MetadataElement(NamedTuple):
-    """An element that may tell what the page is, see `Walk.telling`."""
+    """An element that may describe the page, see `Walk.metadata_nodes`."""
 
     tag: int
     is_in_head: bool
@@ -35,11 +34,11 @@ class MetadataElement(NamedTuple):
     attributes: Mapping[str, str | None]
     """Those of `METADATA_ATTRIBUTES` that it has."""
     text: str | None
-    """What it begins with, of <title> and JSON-LD; None for others, and for those that begin with no text."""
+    """The leading text of <title> and JSON-LD; None for others, and for those that do not begin with a text."""
 
 
 class PageScan(Protocol):
-    """What a walk through a page gathers that its head and its metadata are read from."""
+    """The result of a walk that head and metadata are read from."""
 
     @property
     def metadata_elements(self) -> Sequence[tuple[int, bool, Mapping[str, str | None], str | None]]:
@@ -53,26 +52,27 @@ class PageScan(Protocol):
     def subheading_texts(self) -> Sequence[str]: ...
     @property
     def byline_clauses(self) -> int:
-        """Which clauses of `bylines.AUTHORS` and `bylines.DATES` anything may match, a bit each in their order."""
+        """The clauses of `bylines.AUTHOR_SELECTORS` and `bylines.DATE_SELECTORS` that may match, one bit each in their
+        order."""
 
 
 class PageSearcher(Protocol):
-    """Who finds something in a page quicker than those who want it, as long as it has the page open."""
+    """Searches an open page faster than Python does."""
 
     def find_byline_lines(self, title: str) -> tuple[Sequence[str], Sequence[str]] | None:
-        """What `bylines.lines_around` and `bylines.lines_with_years` find in the text; None when it cannot tell.
+        """The results of `bylines.find_lines_near_title` and `bylines.find_lines_with_years`; None when unknown.
 
-        `title` is what `bylines.beginning_of` makes of it. There may be no lines with years where `bylines.lone_dates`
-        makes nothing of them.
+        `title` is the result of `bylines.title_prefix`. Lines with years may be missing where
+        `bylines.filter_lone_dates` would return nothing.
         """
 
     def may_have_script_dates(self) -> bool:
-        """Whether `head.stamps` may find any; False only where it cannot."""
+        """Whether `head.find_script_dates` may find any; False only where it cannot."""
 
 
 MAX_HEADINGS: Final = 10
 MIN_VISIBLE_CHARS: Final = 200
-"""With less to see than this, a page may have kept its text for readers without JavaScript."""
+"""A page with less visible text may have its content in <noscript>."""
 MIN_NOSCRIPT_CHARS: Final = 500
 _CHECK_EVERY: Final = 1_000
 
@@ -83,27 +83,27 @@ class Dom:
     __slots__ = ("_budget", "_metadata_elements", "_parser", "_walk", "root", "scan", "searcher", "truncated_at")
 
     def __init__(self, html: str | bytes, budget: CpuBudget | None = None) -> None:
-        """Bytes are UTF-8, and valid. Raises `TooCostly`, see `parser.parse`."""
+        """Bytes must be valid UTF-8. Raises `ExtractLimitExceeded`, see `parser.parse`."""
         html = html.encode("utf-8", "replace") if isinstance(html, str) else html
         self._parser, self.truncated_at = parse(html, budget)
-        """`truncated_at`: the bytes that are in the tree, if not all of them."""
+        """`truncated_at`: the number of bytes in the tree, if not all of them."""
         self._budget = budget
         self.root: Node | None = self._parser.root
         self._walk: Walk | None = None
         self._metadata_elements: Sequence[MetadataElement] | None = None
         self.scan: PageScan | None = None
-        """What the kernel saw of it, if it was asked: then nobody else walks through the page."""
+        """The result of the native walk, if it ran: then Python does not walk through the page."""
         self.searcher: PageSearcher | None = None
-        """Who has it open."""
+        """The native page, while it is open."""
 
     @property
     def walk(self) -> Walk:
-        """The walk through the whole page, taken once: text, links and metadata share it.
+        """The walk through the whole page, made once: text, links and metadata share it.
 
-        Of a page that shows next to nothing before its scripts run, what it has for those without them: we are.
+        A page that shows almost nothing without scripts is walked with its <noscript> content.
         """
         if self._walk is None:
-            self.check_budget("before it was walked through")
+            self.check_budget("before walking through it")
             self._walk = Walk(self.root)
             if _count_visible_chars(self._walk) < MIN_VISIBLE_CHARS and self._parser.css_first("noscript") is not None:
                 unscripted = Walk(self.root, with_noscript=True)
@@ -114,17 +114,17 @@ class Dom:
 
     @property
     def metadata_elements(self) -> Sequence[MetadataElement]:
-        """What its elements tell that are there to tell what the page is, in document order."""
+        """The elements that describe the page, in document order."""
         if self._metadata_elements is None:
             if self.scan is not None:
-                self._metadata_elements = [MetadataElement(*told) for told in self.scan.metadata_elements]
+                self._metadata_elements = [MetadataElement(*fields) for fields in self.scan.metadata_elements]
             else:
                 self._metadata_elements = [_read_metadata_element(node) for node in self.walk.metadata_nodes]
         return self._metadata_elements
 
     @property
     def h1_texts(self) -> Sequence[str]:
-        """What its <h1> say: the first few."""
+        """The texts of the first few <h1>."""
         if self.scan is not None:
             return self.scan.h1_texts
         walk = self.walk
@@ -132,7 +132,7 @@ class Dom:
 
     @property
     def subheading_texts(self) -> Iterable[str]:
-        """What its <h2> and <h3> say: the first few, to be asked once and read only as they are wanted."""
+        """The texts of the first few <h2> and <h3>; can be iterated once, and reads them lazily."""
         if self.scan is not None:
             return self.scan.subheading_texts
         walk = self.walk
@@ -149,15 +149,16 @@ class Dom:
         return attributes.get("lang"), attributes.get("xml:lang")
 
     def select(self, selector: str) -> Sequence[Node]:
-        """Elements that match a CSS selector, in document order. What is inside <template> is not searched."""
+        """Elements that match a CSS selector, in document order. Does not search inside <template>."""
         self.check_budget("searching it")
         return self._parser.css(selector)
 
     def select_with_ancestor(self, tag_name: str, ancestor_selector: str) -> Iterator[tuple[Node, bool]]:
-        """Every element of this name, in document order, and whether one that `ancestor_selector` selects is around it.
+        """Every element of this name, in document order, and whether an element that matches `ancestor_selector`
+        contains it.
 
-        Each element above them is looked at once. The selector `article img` would climb from every image to the root,
-        in one call that looks at no time: minutes, for a page that nests deep and has many.
+        Each ancestor is examined once. The selector `article img` would climb from every image to the root, in one call
+        without a time check: minutes, for a page that nests deep and has many images.
         """
         tag, found = tag_number(tag_name), self.select(f"{ancestor_selector}, {tag_name}")
         known = {node.mem_id: True for node in found if node.tag_id != tag}
@@ -168,7 +169,7 @@ class Dom:
                 yield node, bool(known) and _has_known_ancestor(node, known)
 
     def check_budget(self, step: str) -> None:
-        """Between two steps of reading it: raises `TooCostly` when its time is used up; see `CpuBudget.check`."""
+        """Call between two steps: raises `ExtractLimitExceeded` when the time is used up; see `CpuBudget.check`."""
         if self._budget is not None:
             self._budget.check(step)
 
@@ -190,7 +191,7 @@ def _read_metadata_element(node: Node) -> MetadataElement:
 
 
 def _has_known_ancestor(node: Node, known: dict[int, bool]) -> bool:
-    """Whether it stands in an element that is known for True; what is learnt of those between is added."""
+    """Whether an ancestor is known as True; adds the answers for the ancestors in between."""
     answer, passed, above = False, [], node.parent
     while above is not None:
         number = above.mem_id
@@ -203,16 +204,16 @@ def _has_known_ancestor(node: Node, known: dict[int, bool]) -> bool:
     return answer
 
 
-def _find_positions(numbers: Sequence[int], wanted: int) -> Iterator[int]:
-    """Where a rare number stands among many; a loop over all of them would be slower."""
-    place = -1
-    for _ in range(numbers.count(wanted)):
-        place = numbers.index(wanted, place + 1)
-        yield place
+def _find_positions(numbers: Sequence[int], number: int) -> Iterator[int]:
+    """The positions of a rare number among many; faster than a loop."""
+    position = -1
+    for _ in range(numbers.count(number)):
+        position = numbers.index(number, position + 1)
+        yield position
 
 
 def _count_visible_chars(walk: Walk) -> int:
-    """How much there is to see, about."""
+    """The approximate number of visible characters."""
     count = 0
     for fragment in walk.fragments:
         count += len(fragment.strip())

@@ -1,4 +1,4 @@
-"""What the head of a page holds, taken in one pass: metas, title, canonical address, JSON-LD."""
+"""The head of a page, read in one pass: metas, title, canonical URL, JSON-LD."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OUR_ROBOT_NAMES: Final = frozenset(("robots", "tenax"))
 _META, _SCRIPT, _TITLE = (tag_number(name) for name in ("meta", "script", "title"))
 _MAX_SCRIPTS: Final = 30
 _MAX_VALUES_PER_NAME: Final = 20
-"""How often a name is listened to: many authors have a meta each."""
+"""Values kept per name: several authors have one meta each."""
 
 
 _MAX_FEEDS: Final = 20
@@ -25,28 +25,28 @@ _FEED_TYPES: Final = frozenset(
 _MAX_SCRIPT_CHARS: Final = 1_000_000
 _SCRIPT_DATE_WORDS: Final = ("ublish", "reated")
 _SCRIPT_DATE = re.compile(r"[a-zA-Z_]{0,8}[\"']?\s?:\s?[\"'](\d[^\"']{7,30})")
-"""What follows one of these words where it is the name of a date."""
+"""Follows one of these words where it names a date."""
 
 
 Attributes = Mapping[str, str | None]
 
 
 class Head(Value, frozen=True):
-    """The elements of a page that tell what it is, as written."""
+    """The elements that describe a page, as written."""
 
     meta_values: dict[str, list[str]]
-    """What metas said, by `name`, `property`, `itemprop` or `http-equiv` in lower case; never an empty list."""
+    """Contents of metas by `name`, `property`, `itemprop` or `http-equiv` in lower case; never an empty list."""
     robots: tuple[tuple[str, str], ...] = ()
-    """Every rule for robots: name and content."""
+    """Every robots rule: name and content."""
     title: str = ""
     canonical: str | None = None
     image_href: str = ""
     scripts: tuple[str, ...] = ()
     """JSON-LD."""
     feeds: tuple[str, ...] = ()
-    """Where it says that feeds are, as written."""
+    """Declared feeds, as written."""
     next_href: str = ""
-    """Where it says that it goes on."""
+    """The declared next page."""
 
     def meta(self, name: str) -> str:
         return self.meta_values[name][0] if name in self.meta_values else ""
@@ -59,17 +59,17 @@ def read_head(dom: Dom) -> Head:
     links: dict[str, str] = {}
     scripts: list[str] = []
     feeds: list[str] = []
-    for told in dom.metadata_elements:
-        tag = told.tag
+    for element in dom.metadata_elements:
+        tag = element.tag
         if tag == _META:
-            _add_meta(told.attributes, named, robots)
+            _add_meta(element.attributes, named, robots)
         elif tag == LINK:
-            _add_link(told.attributes, links, feeds)
+            _add_link(element.attributes, links, feeds)
         elif tag == _SCRIPT:
-            if told.text and len(scripts) < _MAX_SCRIPTS:
-                scripts.append(told.text)
+            if element.text and len(scripts) < _MAX_SCRIPTS:
+                scripts.append(element.text)
         elif tag == _TITLE:
-            title = title or told
+            title = title or element
     canonical = links.get("canonical", "")
     return Head(
         named,
@@ -84,36 +84,36 @@ def read_head(dom: Dom) -> Head:
 
 
 def find_script_dates(dom: Dom) -> Iterator[str]:
-    """Dates that scripts hold under a name that says when the page was published; costly, so asked last."""
+    """Dates in scripts under names for the publication date; slow, so tried last."""
     if dom.searcher is not None and not dom.searcher.may_have_script_dates():
         return
     scripts = "\n".join(map(_first_text, dom.select("script")))[:_MAX_SCRIPT_CHARS]
     for word in _SCRIPT_DATE_WORDS:
-        # Scripts are long and the words rare: `find` is quicker than a search for a pattern.
-        place = scripts.find(word)
-        while place >= 0:
-            place += len(word)
-            if found := _SCRIPT_DATE.match(scripts, place):
+        # Scripts are long and the words rare: `find` is faster than a regular expression.
+        position = scripts.find(word)
+        while position >= 0:
+            position += len(word)
+            if found := _SCRIPT_DATE.match(scripts, position):
                 yield found[1]
-                place = found.end()
-            place = scripts.find(word, place)
+                position = found.end()
+            position = scripts.find(word, position)
 
 
 def _add_meta(attributes: Attributes, meta_values: dict[str, list[str]], robots: list[tuple[str, str]]) -> None:
     content = attributes.get("content")
     if not content:
         return
-    # Some give a meta a name and a property; either may be the one that is known.
+    # Some metas have a name and a property; either may be the known one.
     for key in ("name", "property", "itemprop", "http-equiv"):
-        # A property may be several, `dc:title og:title`.
+        # A property may have several names, `dc:title og:title`.
         for name in (attributes.get(key) or "").lower().split():
             if name in OUR_ROBOT_NAMES:
                 robots.append((name, content))
                 continue
             if name.startswith(("dc:", "dcterms:")):
                 name = name.replace(":", ".", 1)
-            if len(said := meta_values.setdefault(name, [])) < _MAX_VALUES_PER_NAME:
-                said.append(content)
+            if len(values := meta_values.setdefault(name, [])) < _MAX_VALUES_PER_NAME:
+                values.append(content)
 
 
 def _add_link(attributes: Attributes, links: dict[str, str], feeds: list[str]) -> None:
@@ -135,7 +135,7 @@ def _is_feed(media_type: str | None) -> bool:
 def _read_title(dom: Dom, first: MetadataElement) -> str:
     if first.is_in_head:
         return first.text or ""
-    # An SVG's <title> is the tooltip of a drawing.
+    # The <title> of an SVG is the tooltip of a drawing.
     return next(
         (_first_text(node) for node, is_in_svg in dom.select_with_ancestor("title", "svg") if not is_in_svg), ""
     )

@@ -1,7 +1,7 @@
-"""Where a page leads: its links in document order, each once, as written.
+"""The links of a page in document order, each once, as written.
 
-Resolving against the page's URL or its `<base href>` is the caller's part. What no crawl can follow is left out:
-other schemes than http and https, places within the page itself, and addresses too long for any URL we keep.
+The caller resolves them against the page's URL or its `<base href>`. Left out is what a crawl cannot follow: schemes
+other than http and https, fragments of the page itself, and URLs longer than any we store.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tenax.model import Value
 LinkKind = Literal["a", "area", "iframe", "canonical", "alternate"]
 
 MAX_LINKS = 50_000
-"""Links kept of one page at most; a bound for memory, far above any limit of a crawl."""
+"""Maximum number of links per page: a memory bound, far above any limit of a crawl."""
 MAX_HREF_CHARS = 65_536
 MAX_TEXT_CHARS = 300
 MAX_REL_CHARS = 100
 _MAX_FRAGMENTS = 200
-# Sliced before they are joined: links can be nested, a thousand of them around the same ten megabytes.
+# Slice before joining: links can be nested, a thousand of them around the same ten megabytes.
 _leading_chars = itemgetter(slice(4 * MAX_TEXT_CHARS))
 
 _A, _AREA, _IFRAME, LINK, _BASE = (tag_number(name) for name in ("a", "area", "iframe", "link", "base"))
@@ -43,21 +43,21 @@ class Link(Value, frozen=True):
     """One link of a page."""
 
     href: str
-    """As written, without the white space around it; not resolved."""
+    """As written, without surrounding white space; not resolved."""
     kind: LinkKind = "a"
     is_nofollow: bool = False
-    """True when every occurrence on the page asks not to be followed."""
+    """True when every occurrence on the page is nofollow."""
     text: str = ""
-    """What it says, of the first occurrence that says anything."""
+    """The text of the first occurrence that has one."""
     rel: str = ""
     is_in_article: bool = False
-    """Whether any occurrence stands in the clean part of the page."""
+    """Whether any occurrence is in the article."""
 
 
 def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
-    """The links of the page. Of equal hrefs the first stays, followable if any of them is.
+    """The links of the page. The first of equal hrefs is kept, followable if any of them is.
 
-    `kept_runs` says of each run of the walk whether it is in the clean part of the page.
+    `kept_runs` tells for each run of the walk whether it is in the article.
     """
     walk = dom.walk
     found: dict[str, Link] = {}
@@ -70,7 +70,7 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
         if not href:
             continue
         href = href.strip(_STRIPPED_CHARS)
-        # The short way, which most links take: an address that surely leads to a page.
+        # Fast path for most links: a URL that certainly points to a page.
         is_sure = (href[:1] == "/" or href.startswith(_FOLLOWED_PREFIXES)) and len(href) <= MAX_HREF_CHARS
         if not is_sure and not is_followable(href):
             continue
@@ -78,13 +78,13 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
         if start < end:
             if end - start == 1:
                 text = fragments[start] if fragments[start] != BREAK else ""
-                # Most are short and tidy: of all white space only the space is printable.
+                # Most are short and clean: of all white space only the space is printable.
                 is_tidy = text.isprintable() and "  " not in text and text.strip() == text
                 if not is_tidy or len(text) > MAX_TEXT_CHARS:
                     text = collapse_spaces(_leading_chars(text))[:MAX_TEXT_CHARS]
             else:
-                said = fragments[start : min(end, start + _MAX_FRAGMENTS)]
-                text = " ".join("".join(map(_leading_chars, said)).replace(BREAK, " ").split())[:MAX_TEXT_CHARS]
+                parts = fragments[start : min(end, start + _MAX_FRAGMENTS)]
+                text = " ".join("".join(map(_leading_chars, parts)).replace(BREAK, " ").split())[:MAX_TEXT_CHARS]
             while run_ends[run] < end:
                 run += 1
             is_kept = is_judged and kept_runs[run]
@@ -115,15 +115,15 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
 
 
 def read_base_href(dom: Dom) -> str | None:
-    """The first `<base href>`, if there is one."""
-    for told in dom.metadata_elements:
-        if told.tag == _BASE and "href" in told.attributes:
-            return strip_href(told.attributes["href"]) or None
+    """The first `<base href>`, if any."""
+    for element in dom.metadata_elements:
+        if element.tag == _BASE and "href" in element.attributes:
+            return strip_href(element.attributes["href"]) or None
     return None
 
 
 def is_followable(href: str) -> bool:
-    """Whether a stripped href may lead to another page: relative or http(s), and more than a place within this page."""
+    """Whether a stripped href may point to another page: relative or http(s), and not only a fragment."""
     if not href or href[0] == "#" or len(href) > MAX_HREF_CHARS:
         return False
     if ":" not in href or href.startswith(_FOLLOWED_PREFIXES):
@@ -133,12 +133,12 @@ def is_followable(href: str) -> bool:
 
 
 def strip_href(value: str | None) -> str:
-    """An attribute's URL as browsers take it: without controls and spaces around it."""
+    """A URL attribute as browsers read it: without surrounding controls and spaces."""
     return value.strip(_STRIPPED_CHARS) if value else ""
 
 
 def _link_element_kind(rel: str | None, media_type: str | None) -> LinkKind | None:
-    """What a <link> is to us. An alternate in another form than HTML is a feed, an embed or a stylesheet."""
+    """How a crawl uses a <link>. An alternate that is not HTML is a feed, an embed or a stylesheet."""
     relations = (rel or "").lower().split()
     if "canonical" in relations:
         return "canonical"

@@ -1,4 +1,4 @@
-"""What a body is: HTML to parse, plain text to keep, or something that only claims to be one of them."""
+"""The type of a body: HTML to parse, plain text to keep, or something that only claims to be one of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SIGNATURES = tuple(magic for magic, _ in _MAGIC)
 _RIFF = ((b"WEBP", "WebP image"), (b"WAVE", "WAVE audio"), (b"AVI ", "AVI video"))
 _HTML_TYPES = frozenset(("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"))
 _UNKNOWN_TYPES = frozenset(("unknown/unknown", "application/unknown", "*/*"))
-# The openings by which the WHATWG MIME Sniffing standard knows HTML, and a few that are plainly markup of a page.
+# The openings of HTML in the WHATWG MIME Sniffing standard, and a few others that are plainly markup of a page.
 _HTML_OPENINGS = tuple(
     b"<" + name
     for name in (
@@ -41,20 +41,20 @@ _HTML_OPENINGS = tuple(
     )
 )  # fmt: skip
 _SNIFF_BYTES = 1445
-# No text holds these; tab, line breaks, form feed and escape are left out, as the standard does.
+# Never part of text; tab, line breaks, form feed and escape are excluded, as in the standard.
 _BINARY_BYTES = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class SniffResult(NamedTuple):
-    """What a body is, and how we know."""
+    """The type of a body, and the reason."""
 
     kind: MediaKind
     reason: str
 
 
 def sniff_media(body: bytes, content_type: str | None) -> SniffResult:
-    """Judge a body by what it was declared to be and by how it starts; the bytes win when they are surely binary."""
+    """Classify a body by its declared type and its beginning; bytes that are certainly binary win."""
     if not body:
         return SniffResult("other", "empty body")
     declared = (content_type or "").partition(";")[0].strip().lower()
@@ -66,12 +66,12 @@ def sniff_media(body: bytes, content_type: str | None) -> SniffResult:
     if declared == "text/plain":
         return SniffResult("text", declared)
     if "/" in declared and declared not in _UNKNOWN_TYPES:
-        return SniffResult("other", f"{declared} is not read")
+        return SniffResult("other", f"{declared} is not supported")
     return _sniff_undeclared(body)
 
 
 def binary_format(body: bytes) -> str:
-    """The name of a binary format whose signature the body starts with; empty when there is none."""
+    """The binary format whose signature the body starts with; empty when there is none."""
     if body.startswith(_SIGNATURES):
         return next(name for magic, name in _MAGIC if body.startswith(magic))
     if body.startswith(b"RIFF"):
@@ -91,5 +91,5 @@ def _sniff_undeclared(body: bytes) -> SniffResult:
             return SniffResult("html", "no type declared; it starts like XHTML")
         return SniffResult("other", "no type declared; it starts like XML")
     if len(start.translate(None, _BINARY_BYTES)) != len(start):
-        return SniffResult("other", "no type declared; it holds binary bytes")
+        return SniffResult("other", "no type declared; it contains binary bytes")
     return SniffResult("text", "no type declared; it reads like plain text")

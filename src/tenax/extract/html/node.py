@@ -1,4 +1,4 @@
-"""A node of the tree: what the other rooms may ask of it, and the numbers that stand for the names of elements."""
+"""The node interface that the other packages use, and the numbers of tag names."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _tag_ids: Final = LexborHTMLParser("")
 
 
 class Node(Protocol):
-    """An element, a text or a comment of the tree: what the other rooms may ask of it."""
+    """An element, a text or a comment of the tree."""
 
     @property
     def tag_id(self) -> int:
-        """The number that `tag_number` gives for its name."""
+        """The `tag_number` of its name."""
 
     @property
     def mem_id(self) -> int:
-        """The same whichever object stands for the node; no two nodes of a page share it."""
+        """Identifies the node within its page, independent of the wrapping object."""
 
     @property
     def parent(self) -> Node | None: ...
@@ -33,13 +33,13 @@ class Node(Protocol):
 
     @property
     def attributes(self) -> Mapping[str, str | None]:
-        """By lower-case name; None for an attribute without a value. Built anew at each call: ask once."""
+        """By lower-case name; None for an attribute without a value. Rebuilt at each call: call once."""
 
     def css(self, query: str, /) -> Sequence[Node]:
         """Elements at or below this one that match a selector, in document order."""
 
     def traverse(self) -> Iterator[Node]:
-        """This element and everything below it that is no text, in document order."""
+        """This element and all non-text nodes below it, in document order."""
 
 
 def tag_number(name: str) -> int:

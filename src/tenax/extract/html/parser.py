@@ -1,10 +1,10 @@
-"""Building the tree of a page, piece by piece, within limits of time and memory.
+"""Builds the tree of a page piece by piece, within limits of time and memory.
 
-The parser is lexbor, as selectolax brings it. Its time is linear for the pages that people write, but it has no limits
-of its own: a tag may look at every element that is still open, each paragraph rebuilds formatting that was never
-closed, attributes of a tag are compared with each other. So it is given a few kilobytes at a time. Before each piece we
-look at the parser's own counts: the more it has open, the smaller the piece, so that none costs much. Every few pieces
-we look at the time and at the memory of the tree.
+The parser is lexbor, as bundled with selectolax. Its time is linear for ordinary pages, but it has no limits of its
+own: a tag may examine every open element, each paragraph rebuilds unclosed formatting, and the attributes of a tag are
+compared with each other. So it gets a few kilobytes at a time. Before each piece we read the parser's own counters: the
+more is open, the smaller the piece, so that none costs much. Every few pieces we check the time and the memory of the
+tree.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
 
 MAX_TREE_BYTES: Final = 56 * 1024 * 1024
-"""Of its nodes and attributes: some 350,000 nodes. What comes after them is not read. With this, all that is made of
-the worst page fits into 200 MB; the longest pages that people write, source code of 8 MB, need 143."""
+"""Memory for nodes and attributes: about 350,000 nodes. The rest of the page is not read. With this limit, extraction
+of the worst page fits into 200 MB; the longest real pages, source code of 8 MB, need 143."""
 MAX_DEPTH: Final = 10_000
-"""Open elements at most. What reads the tree asks for parents now and then, and would take long in a deeper one."""
+"""Maximum number of open elements. Code that reads the tree looks up parents, which takes long in a deeper tree."""
 MAX_ATTRIBUTES: Final = 5_000
-"""Of one tag: so many are compared with each other in a few hundredths of a second."""
+"""Per tag: comparing this many with each other takes a few hundredths of a second."""
 MAX_REBUILT_BYTES: Final = 4_096
-"""Of the attributes of a formatting element that is rebuilt. The copies share them, so they cost nothing here, but
-whoever reads the tree reads them with every copy. With longer ones, it ends where its parent does."""
+"""Limit for the attributes of a formatting element that is rebuilt. The copies share them, so they cost nothing here,
+but readers of the tree read them with every copy. An element with longer ones ends where its parent does."""
 
 PIECE_BYTES: Final = 4_096
-"""Small enough for the worst that can begin and end within one: 100 MB, and less than a tenth of a second."""
+"""Small enough for the worst that can begin and end within one piece: 100 MB, and less than a tenth of a second."""
 SMALL_PIECE_BYTES: Final = 1_024
-"""The same of a tree that is large already: at worst 6 MB more."""
+"""The same for a tree that is already large: at worst 6 MB more."""
 _LARGE_TREE_BYTES: Final = MAX_TREE_BYTES // 8
 MIN_PIECE_BYTES: Final = 64
 CHECK_EVERY_BYTES: Final = 4 * PIECE_BYTES
-"""What has been used up is looked at after so much, as long as little is open; else after every piece."""
+"""Usage is checked after this many bytes while little is open; else after every piece."""
 _PIECE_STEPS: Final = 2_000_000
 """Bytes of a piece times open elements: some hundredths of a second at worst."""
 _FORMATTING_STEPS: Final = 12
-"""A tag may rebuild each open formatting element, which costs as much as looking at so many open ones; and so does
-each of its attributes."""
+"""A tag may rebuild each open formatting element, which costs as much as examining this many open ones; so does each of
+its attributes."""
 
-# Without events: the one they serve, copying a chosen <option>, makes long <select> lists quadratic.
+# Without events: their only use, copying a chosen <option>, makes long <select> lists quadratic.
 _OPTIONS: Final = int(LexborDocumentOptions.WO_EVENTS)
 _EMPTY_DOCUMENT: Final = "<!doctype html>"
-"""Without the doctype, a document is in quirks mode, and stays so when it is used again."""
+"""Without the doctype, a document is in quirks mode, and stays so when it is reused."""
 
-# Where lexbor keeps what we look at, in pointers: in its tokenizer, its tree builder, and in its kinds of lists.
+# Offsets, in pointers, of the lexbor fields that we read: in its tokenizer, its tree builder and its list types.
 _TOKEN, _TOKEN_ATTRIBUTES = 8, 10
 _FIRST_ATTRIBUTE = 4
 _OPEN_ELEMENTS, _FORMATTING = 4, 5
@@ -55,14 +55,14 @@ _LIST, _LIST_LENGTH, _OBJECTS_ALLOCATED = 0, 2, 2
 _ELEMENT_ATTRIBUTE, _ATTRIBUTE_VALUE, _NEXT_ATTRIBUTE, _VALUE_LENGTH = 15, 14, 16, 1
 _TEXT, _TEXT_LENGTH = 12, 13
 _CHUNKS: Final = 3
-"""Of the memory of a tree: how many there are."""
+"""Number of memory chunks of a tree."""
 _CHUNK_BYTES: Final = 32_776
 _TOKEN_ATTRIBUTE_BYTES: Final = 88
 _BATCH_ELEMENTS: Final = 64
 _MAX_SPARE_PARSERS: Final = 4
 _OK: Final = 0
 _LAYOUT_SAMPLE: Final = b"<div><p><b title=abc id=de><i><br><u class=f id"
-_UNSUPPORTED_LEXBOR: Final = "this selectolax has another lexbor inside than 1.0.2 has"
+_UNSUPPORTED_LEXBOR: Final = "this selectolax contains another lexbor than version 1.0.2"
 
 _pointer, _size, _status = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
 _POINTER_BYTES: Final = ctypes.sizeof(_pointer)
@@ -92,18 +92,18 @@ def _load_lexbor() -> ctypes.CDLL:
         try:
             function = getattr(library, name)
         except AttributeError:
-            raise ImportError(f"this selectolax does not show {name} of lexbor; 1.0.2 does") from None
+            raise ImportError(f"this selectolax does not export {name} of lexbor; version 1.0.2 does") from None
         function.restype, function.argtypes = result, arguments
     return library
 
 
 _lexbor: Final = _load_lexbor()
 _marker: Final[int] = _lexbor.lxb_html_tree_active_formatting_marker()
-"""Stands among formatting elements where a table cell or the like begins."""
+"""Marks the start of a table cell or similar among the formatting elements."""
 
 
 class _Parser:
-    """lexbor's parser, and its counts where it keeps them. For one page at a time."""
+    """lexbor's parser and views of its counters. Parses one page at a time."""
 
     __slots__ = (
         "_formatting_list",
@@ -129,7 +129,7 @@ class _Parser:
         """Of all tags so far."""
         self.open_elements = _read_count(tree, _OPEN_ELEMENTS, _LIST_LENGTH)
         self.formatting = _read_count(tree, _FORMATTING, _LIST_LENGTH)
-        """Formatting elements that are to be rebuilt where their parent ends, and markers between them."""
+        """Formatting elements that are rebuilt where their parent ends, and markers between them."""
         self._tree = tree
         self._last_rebuilt = 0, 0
         self._rebuilt: dict[int, int] = {}
@@ -138,7 +138,7 @@ class _Parser:
 
     @property
     def tag(self) -> int:
-        """What tells the tag it is in from any other, as soon as that has attributes; 0 outside of tags."""
+        """Identifies the current tag as soon as it has attributes; 0 outside of tags."""
         token = self._token.value
         return (token and _read_pointer(token, _FIRST_ATTRIBUTE).value) or 0
 
@@ -147,7 +147,7 @@ class _Parser:
         return bool(_lexbor.lxb_html_parse_chunk_prepare(self.handle, document) == _OK)
 
     def measure_rebuilt(self) -> int:
-        """How many elements and attributes the next paragraph rebuilds. Elements with long attributes are forgotten."""
+        """How many elements and attributes the next paragraph rebuilds. Removes elements with long attributes."""
         count = self.formatting.value
         if not count:
             return 0
@@ -172,12 +172,12 @@ class _Parser:
 
 
 def _read_pointer(owner: int, number: int) -> ctypes.c_void_p:
-    """A pointer within something of lexbor's: a window on it, not a copy."""
+    """A pointer within a lexbor object: a view, not a copy."""
     return _pointer.from_address(owner + number * _POINTER_BYTES)
 
 
 def _read_count(owner: int, field: int, count: int) -> ctypes.c_size_t:
-    """The count of a list that a field of `owner` points to: a window on it, too."""
+    """The length of a list that a field of `owner` points to: a view, not a copy."""
     found = _read_pointer(owner, field).value
     if found is None:
         raise ImportError(_UNSUPPORTED_LEXBOR)
@@ -185,7 +185,7 @@ def _read_count(owner: int, field: int, count: int) -> ctypes.c_size_t:
 
 
 def _elements_after_marker(list_at: int, count: int) -> set[int]:
-    """The last elements of a list of formatting elements, down to where a cell or the like begins."""
+    """The last elements of a list of formatting elements, back to the start of a cell or similar."""
     found: set[int] = set()
     while count:
         size = min(count, _BATCH_ELEMENTS)
@@ -199,7 +199,7 @@ def _elements_after_marker(list_at: int, count: int) -> set[int]:
 
 
 def _measure_attributes(element: int) -> tuple[int, int]:
-    """How many it has, and the length of all their values; no further than to what is too long."""
+    """Number of attributes and total length of their values; stops once that is too long."""
     count, size, attribute = 0, 0, _read_pointer(element, _ELEMENT_ATTRIBUTE).value
     while attribute and size <= MAX_REBUILT_BYTES:
         count += 1
@@ -210,23 +210,23 @@ def _measure_attributes(element: int) -> tuple[int, int]:
 
 
 class ParsedTree(NamedTuple):
-    """A tree, and how much of the page is in it."""
+    """A tree, and how much of the page it contains."""
 
     tree: LexborHTMLParser
     truncated_at: int | None = None
-    """The bytes that were parsed, if not all of them; the tree would have become too large."""
+    """Bytes parsed, if the tree would have become too large; None for the whole page."""
 
 
 _spare_parsers: Final[list[_Parser]] = []
 
 
 def parse(html: bytes, budget: CpuBudget | None = None) -> ParsedTree:
-    """The tree of UTF-8 markup; an empty one where the parser itself gives up.
+    """The tree of UTF-8 markup; empty when the parser itself fails.
 
-    Of a page with too many nodes, the first of them. Raises `ExtractLimitExceeded` for one that nests too deep, or uses up its
-    budget. Without a budget it takes as long as it takes.
+    A page with too many nodes is truncated. Raises `ExtractLimitExceeded` for a page that nests too deep or uses up its
+    budget. Without a budget the time is not limited.
     """
-    made, document = _new_document()
+    tree, document = _new_document()
     try:
         parser = _spare_parsers.pop()
     except IndexError:
@@ -234,7 +234,7 @@ def parse(html: bytes, budget: CpuBudget | None = None) -> ParsedTree:
     try:
         parsed_bytes = _parse_pieces(parser, document, html, budget)
     except BaseException:
-        parser.close()  # it is in the middle of a page that nobody wants
+        parser.close()  # drop the state of the abandoned page
         raise
     _lexbor.lxb_html_parser_clean(parser.handle)
     if len(_spare_parsers) < _MAX_SPARE_PARSERS:
@@ -243,16 +243,16 @@ def parse(html: bytes, budget: CpuBudget | None = None) -> ParsedTree:
         parser.close()
     if parsed_bytes is None:
         return ParsedTree(LexborHTMLParser(_EMPTY_DOCUMENT, options=_OPTIONS))
-    return ParsedTree(made, parsed_bytes if parsed_bytes < len(html) else None)
+    return ParsedTree(tree, parsed_bytes if parsed_bytes < len(html) else None)
 
 
 def remove_node(node: int) -> None:
-    """Take a node out of its tree; its memory is that of the tree."""
+    """Take a node out of its tree; the tree keeps its memory."""
     _lexbor.lxb_dom_node_remove(node)
 
 
 def truncate_text_node(node: int, size: int) -> None:
-    """Leave the first bytes of a text node."""
+    """Keep the first `size` bytes of a text node."""
     text, length = _read_pointer(node, _TEXT).value, _size.from_address(node + _TEXT_LENGTH * _POINTER_BYTES)
     if text and size < length.value:
         length.value = size
@@ -260,17 +260,17 @@ def truncate_text_node(node: int, size: int) -> None:
 
 
 def _new_document() -> tuple[LexborHTMLParser, int]:
-    """A document without anything in it, and its address."""
-    made = LexborHTMLParser(_EMPTY_DOCUMENT, options=_OPTIONS)
-    root = made.root
+    """An empty document and its address."""
+    tree = LexborHTMLParser(_EMPTY_DOCUMENT, options=_OPTIONS)
+    root = tree.root
     assert root is not None, "a blank page has a root"
     document: int = _lexbor.lxb_dom_node_parent_noi(root.mem_id)
     _lexbor.lxb_html_document_clean(document)
-    return made, document
+    return tree, document
 
 
 def _parse_pieces(parser: _Parser, document: int, html: bytes, budget: CpuBudget | None) -> int | None:
-    """How many bytes were parsed; None if the parser gave up."""
+    """How many bytes were parsed; None if the parser failed."""
     handle, process = parser.handle, _lexbor.lxb_html_parse_chunk_process
     open_elements = parser.open_elements
     if not parser.begin(document):
@@ -288,7 +288,7 @@ def _parse_pieces(parser: _Parser, document: int, html: bytes, budget: CpuBudget
         if size > SMALL_PIECE_BYTES and chunks.value > many:
             size = SMALL_PIECE_BYTES
         tag = parser.tag
-        if tag and tag == tag_before:  # a long one: look again right after it, before it is rebuilt many times
+        if tag and tag == tag_before:  # a long tag: check again right after it, before it is rebuilt many times
             ends = html.find(b">", at + MIN_PIECE_BYTES, at + size)
             size = ends + 1 - at if ends > 0 else size
         tag_before = tag
@@ -307,7 +307,7 @@ def _parse_pieces(parser: _Parser, document: int, html: bytes, budget: CpuBudget
 
 
 class _UsageCheck:
-    """What a page has used up so far."""
+    """Time and memory that a page has used so far."""
 
     __slots__ = ("_attributes_before", "_budget", "_parser", "_tag", "chunks")
 
@@ -315,7 +315,7 @@ class _UsageCheck:
         self._parser = parser
         self._budget = budget
         self.chunks = _size.from_address(_tree_memory(document) + _CHUNKS * _POINTER_BYTES)
-        """Of memory, for its tree."""
+        """Memory chunks of its tree."""
         self._tag = self._attributes_before = 0
 
     def check(self, at: int, end: int) -> None:
@@ -327,12 +327,12 @@ class _UsageCheck:
             raise ExtractLimitExceeded(f"elements nest more than {MAX_DEPTH:,} deep")
         tag, attributes = parser.tag, parser.attributes.value
         if tag != self._tag:
-            self._tag, self._attributes_before = tag, attributes  # those it had by now are too few to matter
+            self._tag, self._attributes_before = tag, attributes  # too few so far to matter
         elif tag and attributes - self._attributes_before > MAX_ATTRIBUTES:
             raise ExtractLimitExceeded(f"a tag has more than {MAX_ATTRIBUTES:,} attributes")
 
     def is_tree_full(self) -> bool:
-        """Whether the tree has all the memory that it may have."""
+        """Whether the tree has reached its memory limit."""
         attributes = self._parser.attributes.value
         return self.chunks.value * _CHUNK_BYTES + attributes * _TOKEN_ATTRIBUTE_BYTES > MAX_TREE_BYTES
 
@@ -342,7 +342,7 @@ def _tree_memory(document: int) -> int:
 
 
 def _check_layout() -> None:
-    """Whether lexbor has its counts where we look for them. Raises `ImportError`."""
+    """Check that lexbor's counters are at the expected offsets. Raises `ImportError`."""
     parser, (_kept, document) = _Parser(), _new_document()
     parser.begin(document)
     _lexbor.lxb_html_parse_chunk_process(parser.handle, _LAYOUT_SAMPLE, len(_LAYOUT_SAMPLE))

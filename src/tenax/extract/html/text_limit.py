@@ -1,7 +1,7 @@
-"""A page whose text is longer than what is read of any: what comes after that is taken out of its tree.
+"""Limits the text of a page: text beyond the limit is removed from the tree.
 
-What is read of a text takes many times its size: as a whole, as the clean part, as Markdown, each on its way from one
-step to the next. Here it is bounded once, before anything is made of it. Elements stay, and with them links.
+Extraction needs many times the size of the text: the whole text, the article and the Markdown, each in several steps.
+The text is limited once, before any step. Elements stay, and so do links.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from tenax.extract.native.binding import load_native
 from tenax.extract.text.visible import MAX_TEXT_CHARS
 
 MIN_TEXT_CHARS: Final = 12
-"""What each text is counted as at least: a short one takes more memory than its characters do."""
+"""Each text counts at least this much: a short text takes more memory than its characters."""
 LONG_PAGE_BYTES: Final = 500_000
-"""A page that is shorter needs no looking at: it has no room for so many texts."""
-# Of a page that shows nothing else, what is in <noscript> is read.
+"""A shorter page needs no check: it cannot contain that many texts."""
+# On a page that shows nothing else, <noscript> is read.
 _SKIPPED_TAGS: Final = SKIPPED_TAGS - {tag_number("noscript")}
 
 
 def truncate_text(root: Node, max_chars: int = MAX_TEXT_CHARS, *, with_native: bool = True) -> bool:
-    """Leave so many characters of the texts that may be seen, blank ones not counted; whether there were more.
+    """Keep `max_chars` characters of the texts that may be visible, blank ones not counted; whether there were more.
 
-    Short texts count more than they have, see `MIN_TEXT_CHARS`.
+    Short texts count more than their length, see `MIN_TEXT_CHARS`.
     """
     ready = load_native() if with_native else None
     if ready is not None:
@@ -57,7 +57,7 @@ def _truncate_in_python(root: Node, max_chars: int) -> bool:
 
 
 def _next_outside(node: Node, end: int) -> Node | None:
-    """The node after all that is in this one."""
+    """The node after this one and its descendants."""
     while node.mem_id != end:
         following = node.next
         if following is not None:

@@ -1,4 +1,4 @@
-"""One walk through a tree: texts, boxes, runs, links and images in columns, from which everything else is read."""
+"""One walk through a tree: texts, boxes, runs, links and images in columns, the input of all later steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from tenax.extract.html.node import Node, tag_number
 
 BREAK: Final = "\0"
-"""Stands for a line break among texts that hold line breaks of their own; no parsed text contains it."""
+"""A line break between elements; texts have line breaks of their own. No parsed text contains this character."""
 
 _BLOCK_NAMES = """
 address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure
@@ -24,21 +24,21 @@ _INLINE, _BLOCK, _CELL, _LINK, _LINE, _SPACE, _IMAGE, _METADATA, _HIDDEN = range
 _KINDS: Final[dict[int, int]] = {
     tag_number(name): kind
     for names, kind in (
-        ("area base link meta", _METADATA), (_BLOCK_NAMES, _BLOCK), (_CELL_NAMES, _CELL), ("br", _LINE), (_SPACE_NAMES, _SPACE),
-        ("img", _IMAGE), ("a", _LINK), (_HIDDEN_NAMES, _HIDDEN),
+        ("area base link meta", _METADATA), (_BLOCK_NAMES, _BLOCK), (_CELL_NAMES, _CELL), ("br", _LINE),
+        (_SPACE_NAMES, _SPACE), ("img", _IMAGE), ("a", _LINK), (_HIDDEN_NAMES, _HIDDEN),
     )
     for name in names.split()
 }  # fmt: skip
-"""What the walk does at an element. All others are inline and have no edges: `foo<b>bar</b>` stays one word."""
+"""How the walk treats an element. All others are inline and have no edges: `foo<b>bar</b>` stays one word."""
 BOX_TAGS: Final = frozenset(tag for tag, kind in _KINDS.items() if kind in (_BLOCK, _CELL))
-"""The tags of boxes."""
+"""Tags of boxes."""
 SKIPPED_TAGS: Final = frozenset(tag for tag, kind in _KINDS.items() if kind > _LINK)
-"""The tags of elements that hold nothing to be read, whatever stands in them."""
+"""Tags of elements whose content is never read."""
 _NOSCRIPT_KINDS: Final = _KINDS | {tag_number("noscript"): _BLOCK}
 _EDGE_TEXTS: Final = ("", BREAK, " ")
 MAX_BOXES: Final = 50_000
-"""Of one page at most. What comes after them is seen, but not judged: pages with so many have more blocks than are."""
-# Elements that would be boxes after that: what stands at their edges is found by the same number, from the end.
+"""Per page. Later boxes are visible text but not scored: such pages exceed the block limit anyway."""
+# Elements that would be boxes beyond the limit. Negative, so that they index the same edge texts from the end.
 _EXCESS_BLOCK, _EXCESS_CELL = -2, -1
 _BREAK_AFTER: Final = frozenset((_BLOCK, _EXCESS_BLOCK))
 _LINK_TAGS: Final = frozenset(map(tag_number, ("a", "area", "iframe", "link")))
@@ -56,10 +56,10 @@ _NOSCRIPT_EXCESS_KINDS: Final = _excess_kinds(_NOSCRIPT_KINDS)
 
 
 class Walk:
-    """What one walk through a tree gathers, in document order: columns of numbers and nodes, one list for each fact.
+    """Result of one walk through a tree, in document order: columns of numbers and nodes, one list per field.
 
-    A *box* is a block-level element; box 0 is the root. A *run* is text that stands in one box without a border of
-    another box in between: the raw form of a block. Lists of the same family have the same length.
+    A *box* is a block-level element; box 0 is the root. A *run* is text in one box without a border of another box in
+    between: the raw form of a block. Lists of the same family have the same length.
     """
 
     __slots__ = (
@@ -83,42 +83,42 @@ class Walk:
     )
 
     def __init__(self, root: Node | None, *, with_noscript: bool = False) -> None:
-        """`with_noscript`: what is in <noscript> is seen too."""
+        """`with_noscript`: the content of <noscript> is visible too."""
         self.fragments: list[str] = []
-        """The texts that are seen, as written, with a BREAK or a space where elements part them."""
+        """Visible texts as written, with a BREAK or a space where elements separate them."""
         self.line_breaks = 0
-        """How many <br> there are."""
+        """The number of <br>."""
         self.link_nodes: list[Node] = []
-        """Elements that may lead elsewhere: a, area, iframe and link, seen or not."""
+        """Elements that may link to other pages: a, area, iframe and link, visible or not."""
         self.link_starts: list[int] = []
         self.link_ends: list[int] = []
-        """The fragments within each of them; none for those that hold no text."""
+        """Fragment range of each of them; empty for those without text."""
         self.metadata_nodes: list[Node] = []
-        """Elements that may tell what the page is: base, link, meta, script and title, seen or not."""
+        """Elements that may describe the page: base, link, meta, script and title, visible or not."""
         self.images: list[Node] = []
         self.image_positions: list[int] = []
-        """The number of fragments before each of them."""
+        """The number of fragments before each image."""
         self.box_tags: list[int] = []
         self.box_nodes: list[Node] = []
         self.box_parents: list[int] = []
-        """Their numbers; that of the root is itself."""
+        """Box numbers; the root is its own parent."""
         self.box_starts: list[int] = []
         self.box_ends: list[int] = []
-        """The runs within each box, those of its inner boxes included."""
+        """Run range of each box, inner boxes included."""
         self.run_starts: list[int] = []
-        """The fragment each run begins with; it ends where the next one begins."""
+        """The first fragment of each run; it ends where the next run begins."""
         self.run_boxes: list[int] = []
         self.run_nodes: list[Node] = []
-        """The text node each run begins with."""
+        """The first text node of each run."""
         self.scored_runs: int | None = None
-        """How many runs began before there were too many boxes: those after them are not what runs are. None: all."""
+        """Number of runs before the box limit was reached: later ones are no proper runs. None: all."""
         if root is not None and with_noscript:
             _walk_tree(root, self, _NOSCRIPT_KINDS, _NOSCRIPT_EXCESS_KINDS)
         elif root is not None:
             _walk_tree(root, self, _KINDS, _EXCESS_KINDS)
 
     def box_text(self, box: int) -> str:
-        """What stands in a box, in one line."""
+        """The text of a box on one line."""
         starts, first, end = self.run_starts, self.box_starts[box], self.box_ends[box]
         if first == end:
             return ""
@@ -127,9 +127,9 @@ class Walk:
 
 
 def _walk_tree(root: Node, walk: Walk, kinds: Mapping[int, int], excess_kinds: Mapping[int, int]) -> None:
-    """Walk below this node. It keeps its own stack, so no page is too deep for it, and changes nothing in the tree.
+    """Walk below this node. Uses its own stack, so depth is not limited, and does not change the tree.
 
-    The hottest loop of the house: few names, few calls, and therefore long.
+    The hottest loop of extraction, therefore long: few names, few calls.
     """
     fragments, run_starts, leading = walk.fragments, walk.run_starts, walk.link_nodes
     link_starts, link_ends = walk.link_starts, walk.link_ends
@@ -148,7 +148,7 @@ def _walk_tree(root: Node, walk: Walk, kinds: Mapping[int, int], excess_kinds: M
     add_first(0)
     add_end(0)
     box, is_fresh = 0, True
-    # Where to go on when an element ends, the kind of the element, and its number if it is a link.
+    # The node after an element's end, the kind of the element, and its number if it is a link.
     resume: list[tuple[Node | None, int, int]] = []
     node = root.first_child
     while True:
@@ -192,7 +192,7 @@ def _walk_tree(root: Node, walk: Walk, kinds: Mapping[int, int], excess_kinds: M
                 if kind in _BREAK_AFTER:
                     add(BREAK)
                 continue
-            # Most elements begin with a text, and many hold nothing else: no need to step down and up again for it.
+            # Most elements begin with a text, and many contain nothing else: handle it without descending.
             text = child.text_content
             if text is not None:
                 if is_fresh and not text.isspace():
@@ -229,7 +229,7 @@ def _walk_tree(root: Node, walk: Walk, kinds: Mapping[int, int], excess_kinds: M
 
 
 def _add_void(kind: int, tag: int, node: Node, walk: Walk) -> None:
-    """Take what an element is that holds nothing to be read."""
+    """Record an element whose content is not read."""
     if kind == _LINE:
         walk.fragments.append(BREAK)
         walk.line_breaks += 1
@@ -245,7 +245,7 @@ def _add_void(kind: int, tag: int, node: Node, walk: Walk) -> None:
 
 
 def _record_hidden(hidden: Node, walk: Walk) -> None:
-    """Note what an unseen element is, and holds, that is of use unseen."""
+    """Record links and metadata within an invisible element."""
     for node in hidden.traverse():
         if (tag := node.tag_id) in _RECORDED_TAGS:
             _record_node(tag, node, walk)

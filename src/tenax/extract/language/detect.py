@@ -1,4 +1,5 @@
-"""The language of a text: by its script where that settles it, else by its commonest words; the page gives a hint."""
+"""Detects the language of a text: by its script where that decides, else by common words; the page's declaration is a
+hint."""
 
 from __future__ import annotations
 
@@ -22,31 +23,31 @@ from tenax.model import Value
 Source: TypeAlias = Literal["detected", "declared", "both", "none"]
 
 SAMPLE_CHARS: Final = 1_000
-"""As much of a text is looked at, from its middle: menus stand at the ends."""
+"""The sample of a text, from its middle: menus are at the ends."""
 SHORT_SAMPLE_CHARS: Final = 400
 LIKELY_CONFIDENCE: Final = 0.3
-"""So much of a text is enough when it says what its page says, and is as sure of it: two witnesses agree."""
+"""Enough when the text agrees with the page's declaration."""
 SURE_CONFIDENCE: Final = 0.6
-"""From this confidence on a text is believed against what its page declares."""
+"""From this confidence on the text overrides the page's declaration."""
 DECLARED_CONFIDENCE: Final = 0.9
-"""Confidence in a declaration that the text neither supports nor refutes."""
+"""Confidence in a declaration that the text neither supports nor contradicts."""
 _HALF_CONFIDENCE_LEAD: Final = 1.5
-"""So many words ahead of the second language is as good as a coin that falls right three times in four."""
+"""This many words ahead of the second language gives a confidence of one half: right three times in four."""
 _USUAL_COMMON_WORD_SHARE: Final = 0.2
-"""Of all words of an ordinary text at least so many are among the commonest; with fewer it may be another language."""
+"""At least this ratio of an ordinary text's words are common words; with fewer it may be another language."""
 _NON_LATIN_SHARE: Final = 0.3
-"""How much of a text must be in another script to name the language: names and brands are Latin everywhere."""
+"""The ratio of a text in another script that decides the language: names and brands are Latin everywhere."""
 _KANA_SHARE: Final = 0.05
 _MAX_WORD_COUNT: Final = 5
-"""A word counts so often at most: one that a list repeats on every line says no more each time."""
+"""A word counts at most this often: repetitions on every line of a list are no further evidence."""
 
 _MIN_SCRIPT_CHARS: Final = 40
-"""From this length on a text in another script refutes the page, whichever language of the script it is."""
+"""From this length on a text in another script contradicts the page, whichever language of the script it is."""
 _ALWAYS_LATIN: Final = LATIN.keys() - {"az", "ms", "sr", "uz"}
 _NEVER_LATIN: Final = (CYRILLIC.keys() | ARABIC.keys() | DEVANAGARI.keys()) - LATIN.keys()
 
 _TAG = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*", re.IGNORECASE)
-# The vowel signs of Devanagari are no letters to Python, and would cut its words apart.
+# The vowel signs of Devanagari are not letters in Python, and would split its words.
 _DEVANAGARI_WORD = re.compile(r"[\u0900-\u0963]+")
 _WORD = re.compile(r"\w+")
 _WORD_BYTES: Final = bytes(point if _WORD.match(chr(point)) else ord(" ") for point in range(256))
@@ -60,50 +61,50 @@ SCRIPT_RANGES: Final = (
     (0xAC00, 0xD7AF, "ko"),
     *SINGLE_LANGUAGE_RANGES,
 )
-"""The letters of each script, from the first to the last."""
+"""The first and last letter of each script."""
 
 DetectSample: TypeAlias = Callable[[str], tuple[str, float]]
 Evidence: TypeAlias = Mapping[str, tuple[tuple[str, float], ...]]
 
 
 class Language(Value, frozen=True):
-    """A language and how sure we are of it."""
+    """A language and the confidence in it."""
 
     tag: str = ""
-    """BCP 47, as in `en` or `pt-BR`; the region only if the page declares it. Empty: nobody knows."""
+    """BCP 47, as in `en` or `pt-BR`; the region only if the page declares it. Empty: unknown."""
     confidence: float = 0.0
     """From 0 to 1."""
     source: Source = "none"
 
 
 def detect_sample(sample: str) -> tuple[str, float]:
-    """The likeliest language of a sample in lower case, empty for none, and how likely it is."""
+    """The most likely language of a lower-case sample, empty for none, and the confidence."""
     tag, confidence = _score_sample(sample)
     return tag, round(confidence, 3)
 
 
 def detect_language(text: str, declared: str | None = None, detect: DetectSample = detect_sample) -> Language:
-    """The text is believed when it is sure, else the page; costs the same however long the text is."""
-    said = _clean_tag(declared)
-    primary = said.partition("-")[0]
-    if said:
+    """The text decides when it is certain, else the page; the cost does not depend on the length of the text."""
+    declared_tag = _clean_tag(declared)
+    primary = declared_tag.partition("-")[0]
+    if declared_tag:
         tag, confidence = detect(_sample(text, SHORT_SAMPLE_CHARS))
         if confidence >= LIKELY_CONFIDENCE and _is_same_language(tag, primary):
-            return _confirmed_language(said, confidence)
+            return _confirmed_language(declared_tag, confidence)
     tag, confidence = detect(_sample(text, SAMPLE_CHARS))
-    if not said:
+    if not declared_tag:
         return Language(tag, confidence, "detected") if tag else Language()
     if _is_same_language(tag, primary):
-        return _confirmed_language(said, confidence)
+        return _confirmed_language(declared_tag, confidence)
     if confidence >= SURE_CONFIDENCE or (
         tag in _NEVER_LATIN and primary in _ALWAYS_LATIN and len(text) >= _MIN_SCRIPT_CHARS
     ):
         return Language(tag, confidence, "detected")
-    return Language(said, round(DECLARED_CONFIDENCE * (1 - confidence), 3), "declared")
+    return Language(declared_tag, round(DECLARED_CONFIDENCE * (1 - confidence), 3), "declared")
 
 
 def _is_same_language(tag: str, primary: str) -> bool:
-    return tag == primary or any(tag in kin and primary in kin for kin in SIMILAR_LANGUAGES)
+    return tag == primary or any(tag in group and primary in group for group in SIMILAR_LANGUAGES)
 
 
 def _confirmed_language(declared_tag: str, confidence: float) -> Language:
@@ -116,13 +117,13 @@ def _sample(text: str, chars: int) -> str:
 
 
 def _clean_tag(declared: str | None) -> str:
-    """`en-GB` of ` EN_gb `; empty for what is no tag."""
+    """`en-GB` for ` EN_gb `; empty for an invalid tag."""
     return _parse_tag(declared.strip()[:40]) if declared else ""
 
 
 @lru_cache(maxsize=256)
 def _parse_tag(written: str) -> str:
-    """Remembered, for all pages of a site say the same."""
+    """Cached, because all pages of a site use the same tag."""
     if not _TAG.fullmatch(written):
         return ""
     primary, *rest = written.lower().replace("_", "-").split("-")
@@ -135,9 +136,9 @@ def _score_sample(sample: str) -> tuple[str, float]:
     if not letters or letters < _NON_LATIN_SHARE * (len(sample) - sample.count(" ")):
         return _score_words(sample, evidence_by_script()["latin"])
     kana, han = scripts.pop("ja", 0), scripts.pop("zh", 0)
-    # Japanese cannot do without its syllables, Chinese has none.
+    # Japanese always uses kana, Chinese never does.
     scripts["ja" if kana >= _KANA_SHARE * (kana + han) else "zh"] = kana + han
-    # Of equals the last by name: sets, by which letters are counted, have an order of their own in every process.
+    # Of equals the last by name: the sets used for counting have a different order in every process.
     count, script = max((count, script) for script, count in scripts.items())
     if script in evidence_by_script():
         return _score_words(sample, evidence_by_script()[script])
@@ -145,7 +146,7 @@ def _score_sample(sample: str) -> tuple[str, float]:
 
 
 def _count_scripts(sample: str) -> dict[str, int]:
-    """How many letters of each script but the Latin there are. Asked once for each letter, however often it stands."""
+    """The number of letters per script except Latin. Looked up once per distinct letter."""
     counts: dict[str, int] = {}
     for character in set(sample):
         if character >= _FIRST_NON_LATIN and (script := _find_script(ord(character))):
@@ -155,12 +156,12 @@ def _count_scripts(sample: str) -> dict[str, int]:
 
 @lru_cache(maxsize=4096)
 def _find_script(point: int) -> str:
-    """A script's name, or its language where it has only one; empty for what we have no name for."""
+    """The name of a script, or its language where it has only one; empty for unknown scripts."""
     return next((script for first, last, script in SCRIPT_RANGES if first <= point <= last), "")
 
 
 def _score_words(sample: str, evidence: Evidence) -> tuple[str, float]:
-    """Each common word or telling letter counts for the languages that have it, and less the more they are."""
+    """Each common word or typical letter counts for the languages that have it, divided by their number."""
     words = _split_words(sample, evidence)
     scores: dict[str, float] = {}
     seen = 0
@@ -170,13 +171,13 @@ def _score_words(sample: str, evidence: Evidence) -> tuple[str, float]:
         seen += times
         for language, weight in evidence[word]:
             scores[language] = scores.get(language, 0.0) + weight * times
-    # In one order on every machine, for so are the sums then.
+    # In one order on every machine, so that the sums are equal.
     for letter in () if sample.isascii() else sorted(letter_evidence().keys() & set(sample)):
         for language, weight in letter_evidence()[letter]:
             scores[language] = scores.get(language, 0.0) + weight * min(sample.count(letter), _MAX_WORD_COUNT)
     if not scores:
         return "", 0.0
-    # Of equals the first, which is then no step ahead.
+    # Of equals the first, which then has no lead.
     best = max(scores, key=scores.__getitem__)
     second, first = sorted((0.0, *scores.values()))[-2:]
     ahead = first - second
@@ -186,23 +187,25 @@ def _score_words(sample: str, evidence: Evidence) -> tuple[str, float]:
 
 def _split_words(sample: str, evidence: Evidence) -> list[str]:
     if sample.isascii():
-        return sample.encode().translate(_WORD_BYTES).decode().split()  # what the pattern finds, in a third of the time
+        return sample.encode().translate(_WORD_BYTES).decode().split()  # same as the pattern, in a third of the time
     return (_DEVANAGARI_WORD if evidence is evidence_by_script()["devanagari"] else _WORD).findall(sample)
 
 
 def _build_evidence(lists: Mapping[str, str]) -> Evidence:
-    """Which languages a word speaks for, and how loudly."""
+    """The languages of a word, and their weights."""
     speakers: dict[str, list[str]] = {}
     found: dict[str, tuple[tuple[str, float], ...]] = {}
     for language, words in lists.items():
         for word in set(words.split()):
             speakers.setdefault(word, []).append(language)
-    # What words have in common is one object: the less there is to fetch from memory, the quicker.
+    # Equal values share one object: less memory to fetch is faster.
     shared: dict[object, tuple[tuple[str, float], ...]] = {}
     pairs: dict[tuple[str, float], tuple[str, float]] = {}
-    for word, who in speakers.items():
-        said = tuple(pairs.setdefault(pair, pair) for pair in ((language, 1 / len(who)) for language in who))
-        found[word] = shared.setdefault(said, said)
+    for word, languages in speakers.items():
+        weights = tuple(
+            pairs.setdefault(pair, pair) for pair in ((language, 1 / len(languages)) for language in languages)
+        )
+        found[word] = shared.setdefault(weights, weights)
     return found
 
 

@@ -1,7 +1,7 @@
-"""The commonest small words of languages, and the letters that give some of them away: data for `language`.
+"""The most common short words of languages, and the letters typical of some: data for `detect`.
 
-Words that close neighbours spell differently are worth most here (`ikke` and `inte`, `що` and `что`), so a list is
-not the top of a frequency count: it also has what tells its language from the one next to it.
+Words that similar languages spell differently are worth most (`ikke` and `inte`, `що` and `что`), so a list is not the
+top of a frequency count: it also has words that distinguish its language from similar ones.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ DISTINCTIVE_LETTERS: Final[Mapping[str, str]] = {
     "ps": "ټډړښځڅې",
     "mr": "ळ",
 }
-"""Letters that few of the languages of one script use; each is evidence for those that do."""
+"""Letters that few languages of one script use; each is evidence for those that do."""
 
 SINGLE_LANGUAGE_RANGES: Final[tuple[tuple[int, int, str], ...]] = (
     (0x0370, 0x03FF, "el"),
@@ -224,7 +224,7 @@ SINGLE_LANGUAGE_RANGES: Final[tuple[tuple[int, int, str], ...]] = (
     (0x1200, 0x137F, "am"),
     (0x1780, 0x17FF, "km"),
 )
-"""Blocks of Unicode that belong to one language, or nearly: the first, the last, the language."""
+"""Unicode blocks that belong to one language, or nearly: first, last, language."""
 
 SIMILAR_LANGUAGES: Final[tuple[frozenset[str], ...]] = tuple(
     frozenset(names.split())
@@ -243,4 +243,4 @@ SIMILAR_LANGUAGES: Final[tuple[frozenset[str], ...]] = tuple(
         "ur pnb",
     )
 )
-"""Languages that their commonest words or their script do not tell apart: among these the page is believed."""
+"""Languages not distinguished by their most common words or script: among these the page's declaration wins."""

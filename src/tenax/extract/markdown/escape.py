@@ -1,4 +1,4 @@
-"""Text as Markdown: what CommonMark would take for a mark is escaped, so that a reader sees what the page shows."""
+"""Escapes text for Markdown, so that CommonMark shows it as the page does."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tenax.extract.text.visible import strip_controls
 
 _CONTROLS = re.compile(r"[\0-\x08\x0e-\x1b\x7f\x9b]")
 _SPECIAL_BYTES: Final = bytes((*b"\\`*_[]<&~", *range(0x09), *range(0x0E, 0x1C), 0x7F))
-# A tag or an entity may go on in the text after this one; an underscore within a word marks nothing.
+# A tag or an entity may continue in the next text; an underscore within a word has no effect.
 _SPECIAL_CHARS = re.compile(r"[\\`*\[\]~]|<(?=[a-zA-Z/!?]|$)|&(?=[a-zA-Z#]|$)|(?<![^\W_])_|_(?![^\W_])")
-# The same text for each, for there may be millions.
-_ESCAPES: Final = {mark: f"\\{mark}" for mark in "\\`*[]~<&_"}
+# Shared strings, because there may be millions of them.
+_ESCAPES: Final = {char: f"\\{char}" for char in "\\`*[]~<&_"}
 _LINE_START_CHARS = frozenset("#>+-=:|0123456789")
 _LINE_START = re.compile(r"(?=#{1,6}(?:\s|$)|>|[-+](?:\s|$)|=+\s*$|[-:|][-:|\s]*$)|(\d{1,9})(?=[.)](?:\s|$))")
 _CLOSING_HASHES = re.compile(r"(?:^|(?<=\s))(?=#+$)")
@@ -26,8 +26,8 @@ _UNSAFE_IN_HREF = re.compile(r"[\\()\s<>`|\"\0-\x1f\x7f\x9b]|&(?=[a-zA-Z0-9#]{1,
 
 
 def escape_text(text: str) -> str:
-    """The text such that nothing within it is a mark; what matters only where a line begins is `escape_line_start`'s."""
-    # By bytes, as `strip_controls` does: most texts have no such character, and that is to be known quickly.
+    """The text with all special characters escaped; `escape_line_start` handles those special only at a line start."""
+    # On bytes, as in `strip_controls`: a quick check, because most texts have no such character.
     encoded = text.encode("utf-8", "replace")
     if len(encoded.translate(None, _SPECIAL_BYTES)) == len(encoded) and "\x9b" not in text:
         return text
@@ -37,7 +37,7 @@ def escape_text(text: str) -> str:
 
 
 def escape_line_start(line: str) -> str:
-    """An escaped line such that it begins no heading, quote, item, rule or table."""
+    """An escaped line that does not begin a heading, quote, item, rule or table."""
     begins = _LINE_START.match(line) if line[:1] in _LINE_START_CHARS else None
     return line if begins is None else f"{line[: begins.end()]}\\{line[begins.end() :]}"
 
@@ -68,9 +68,10 @@ def _longest_backticks(text: str) -> int:
 
 
 def can_emphasize(before: str, text: str, after: str) -> bool:
-    """Whether `*` around a text would mark it, by the rules of flanking; `before` and `after` are characters or empty.
+    """Whether `*` around a text emphasizes it, by the flanking rules; `before` and `after` are characters or empty.
 
-    Stricter than CommonMark: of what is neither a letter nor a digit, only ASCII is known to all versions of it.
+    Stricter than CommonMark: of characters that are neither letter nor digit, only ASCII is the same in all its
+    versions.
     """
     return (text[0].isalnum() or before in ("", " ") or before in _PUNCTUATION) and (
         text[-1].isalnum() or after in ("", " ") or after in _PUNCTUATION
@@ -78,7 +79,7 @@ def can_emphasize(before: str, text: str, after: str) -> bool:
 
 
 def format_href(href: str) -> str:
-    """The destination of a link, fit to stand between parentheses; empty if it leads nowhere."""
+    """A link destination that can stand between parentheses; empty if the href cannot be used."""
     href = href.strip()
     if len(href) > _MAX_RAW_HREF_CHARS:
         return ""

@@ -1,4 +1,4 @@
-"""A run of text as Markdown: its links, emphasis, code, pictures and line breaks, read from the elements within it."""
+"""Renders a run of text as Markdown: links, emphasis, code, images and line breaks of the elements within it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tenax.extract.metadata.images import content_image_href
 EM, STRONG = 1, 2
 MAX_ALT_CHARS: Final = 500
 MAX_HREF_BYTES: Final = 65_536
-"""A longer href is not looked at: it may stand around thousands of runs."""
+"""A longer href is ignored: it may enclose thousands of runs."""
 _MAX_OPEN_ELEMENTS: Final = 64
-"""Elements looked at around the beginning of a run."""
+"""Elements examined around the beginning of a run."""
 
 _A, _BR, _IMG, _INPUT = map(tag_number, ("a", "br", "img", "input"))
 _EMPHASIS_BY_TAG: Final = {
@@ -36,8 +36,8 @@ class Style(NamedTuple):
 
 
 Piece: TypeAlias = tuple[str, Style, bool]
-"""Text of one style, already Markdown (but code, raw until it is known how far it goes), and whether white space
-parts it from the piece before."""
+"""Text of one style, already Markdown (code stays raw until its extent is known), and whether white space separates it
+from the piece before."""
 Line: TypeAlias = list[Piece]
 Paragraph: TypeAlias = list[Line]
 ResolveUrl: TypeAlias = Callable[[str], str]
@@ -45,7 +45,7 @@ PLAIN: Final = Style()
 
 
 class InlineRun:
-    """What stands in a run, in the order of the page: paragraphs of lines of pieces."""
+    """The content of a run, in the order of the page: paragraphs of lines of pieces."""
 
     __slots__ = (
         "_is_spaced",
@@ -62,7 +62,7 @@ class InlineRun:
         self._line: Line = []
         self.paragraphs: list[Paragraph] = [[self._line]]
         self.image_count = 0
-        """How many images the paragraphs show or leave out; those after the last text are not among them."""
+        """Images that the paragraphs show or leave out; those after the last text are not counted."""
         self._resolve = resolve
         self._is_spaced = False
         self._line_break_count = 0
@@ -70,7 +70,7 @@ class InlineRun:
         self._pending_image_count = 0
 
     def read_from(self, node: Node, href: str, box_tags: frozenset[int]) -> None:
-        """Read on from the text with which the run begins to the next border of a box; `href` leads from all of it."""
+        """Read from the first text of the run to the next border of a box; `href` links all of it."""
         stack, style = self._open_styles(node, href, box_tags)
         is_cut, add_text = len(stack) == _MAX_OPEN_ELEMENTS, self._add_text
         at: Node | None = node
@@ -104,7 +104,7 @@ class InlineRun:
             at = last.next
 
     def _open_styles(self, node: Node, href: str, box_tags: frozenset[int]) -> tuple[list[tuple[Node, Style]], Style]:
-        """The inline elements that were open where the run begins, outermost first, and the style they give."""
+        """The inline elements that are open where the run begins, outermost first, and their combined style."""
         above: list[tuple[Node, int]] = []
         parent = node.parent
         while parent is not None and len(above) < _MAX_OPEN_ELEMENTS and (tag := parent.tag_id) not in box_tags:
@@ -119,9 +119,9 @@ class InlineRun:
         return stack, style
 
     def _apply_element_style(self, tag: int, element: Node, style: Style) -> Style:
-        mark = _EMPHASIS_BY_TAG.get(tag)
-        if mark is not None:
-            return Style(style.emphasis | mark, style.is_code, style.href)
+        emphasis = _EMPHASIS_BY_TAG.get(tag)
+        if emphasis is not None:
+            return Style(style.emphasis | emphasis, style.is_code, style.href)
         if tag in _CODE_TAGS:
             return Style(style.emphasis, True, style.href)
         link = read_link_href(element, self._resolve)
@@ -147,12 +147,12 @@ class InlineRun:
             if is_spaced or not line or not line[-1][1].is_code or line[-1][1] == style:
                 line.append((text, style, is_spaced))
                 return
-            # The backticks of the two would run together.
+            # The backticks of the two would merge.
             style = Style(style.emphasis, False, style.href)
         line.append((escape_text(text), style, is_spaced))
 
     def _start_line(self) -> None:
-        """A text follows on line breaks or images: begin its line or paragraph."""
+        """A text follows line breaks or images: begin its line or paragraph."""
         if self._line_break_count:
             self._line = []
             if self._line_break_count > 1:
@@ -170,7 +170,7 @@ class InlineRun:
         elif tag == _INPUT:
             self._is_spaced = True
         elif tag == _IMG:
-            # Whether a text follows, so that it stands within the run, is not known yet.
+            # It is not known yet whether a text follows, which would put it within the run.
             self._is_spaced = True
             self._pending_image_count += 1
             if shown := format_image(node.attributes, self._resolve):
@@ -184,12 +184,12 @@ def read_link_href(element: Node, resolve: ResolveUrl | None) -> str:
     return _cached_href(resolve(href) if resolve is not None else href)
 
 
-# One link may stand around thousands of runs.
+# One link may enclose thousands of runs.
 _cached_href = lru_cache(maxsize=64)(format_href)
 
 
 def format_image(attributes: Mapping[str, str | None], resolve: ResolveUrl | None) -> str:
-    """An image as Markdown; empty for what only decorates, be it by its looks or because it has nothing to say."""
+    """An image as Markdown; empty for decoration, judged by its attributes or a missing description."""
     alt = " ".join((attributes.get("alt") or "")[:MAX_ALT_CHARS].split())
     if not alt and "alt" in attributes:
         return ""
@@ -199,27 +199,27 @@ def format_image(attributes: Mapping[str, str | None], resolve: ResolveUrl | Non
 
 
 def format_paragraph(lines: Paragraph) -> str:
-    """As a paragraph of its own."""
+    """As a paragraph."""
     if len(lines) == 1:
         return escape_line_start(_format_line(lines[0]))
     return "\\\n".join(filter(None, (escape_line_start(_format_line(line)) for line in lines)))
 
 
 def format_one_line(lines: Paragraph, excluded_emphasis: int = 0) -> str:
-    """As it stands in a heading or a cell; `excluded_emphasis` are marks to be left out."""
+    """As the text of a heading or a cell; `excluded_emphasis` are styles to leave out."""
     if len(lines) == 1:
         return _format_line(lines[0], excluded_emphasis)
     return " ".join(filter(None, (_format_line(line, excluded_emphasis) for line in lines)))
 
 
 def _format_line(line: Line, excluded_emphasis: int = 0) -> str:
-    """Most lines have links at most, and need no thought about what may stand beside what."""
+    """Most lines have links at most, and skip the emphasis rules."""
     if len(line) == 1 and line[0][1] is PLAIN:
         return line[0][0]
     parts: list[str] = []
     inside = ""
-    for text, (mark, is_code, link), is_spaced in line:
-        if mark or is_code:
+    for text, (emphasis, is_code, link), is_spaced in line:
+        if emphasis or is_code:
             return _format_styled_line(line, excluded_emphasis)
         if link == inside:
             if is_spaced and parts:
@@ -241,7 +241,7 @@ def _format_line(line: Line, excluded_emphasis: int = 0) -> str:
 
 
 def _escape_exclamation(text: str) -> str:
-    """An exclamation mark would make an image of the link that follows."""
+    """A trailing exclamation mark would turn the following link into an image."""
     return f"{text[:-1]}\\!"
 
 
@@ -255,9 +255,9 @@ def _format_styled_line(line: Line, excluded_emphasis: int) -> str:
         if not link:
             items += pieces
             continue
-        _, mark, is_spaced = pieces[0]
-        if all(piece[1] == mark for piece in pieces):
-            items.append((f"[{_join_texts(pieces)}]({link})", mark, is_spaced))
+        _, emphasis, is_spaced = pieces[0]
+        if all(piece[1] == emphasis for piece in pieces):
+            items.append((f"[{_join_texts(pieces)}]({link})", emphasis, is_spaced))
         else:
             items.append((f"[{_format_emphasis(pieces)}]({link})", 0, is_spaced))
     return _format_emphasis(items)
@@ -268,7 +268,7 @@ def _piece_href(piece: Piece) -> str:
 
 
 def _merge_pieces(line: Line) -> Line:
-    """Pieces of the same style made one."""
+    """Merge adjacent pieces of the same style."""
     if all(one[1] != other[1] for one, other in pairwise(line)):
         return line
     merged: Line = []
@@ -283,23 +283,23 @@ _LINE_END: Final = ("", 0, True)
 
 
 def _format_emphasis(items: Sequence[_EmphasizedText]) -> str:
-    """Texts with `*` around those that want it, where CommonMark would see it; never two kinds side by side."""
+    """Texts with `*` where CommonMark recognizes it; never two kinds of emphasis side by side."""
     groups = []
-    for mark, group in groupby(items, key=itemgetter(1)):
+    for emphasis, group in groupby(items, key=itemgetter(1)):
         same = list(group)
-        groups.append((same[0][0] if len(same) == 1 else _join_texts(same), mark, same[0][2]))
+        groups.append((same[0][0] if len(same) == 1 else _join_texts(same), emphasis, same[0][2]))
     wrapped: list[_EmphasizedText] = []
     is_closed = False
-    for (text, mark, is_spaced), after in zip(groups, [*groups[1:], _LINE_END], strict=True):
+    for (text, emphasis, is_spaced), after in zip(groups, [*groups[1:], _LINE_END], strict=True):
         before = "" if is_spaced or not wrapped else wrapped[-1][0][-1:]
         is_closed = (
-            mark > 0
+            emphasis > 0
             and text != ""
             and (not is_closed or before == "")
             and can_emphasize(before, text, "" if after[2] else after[0][:1])
         )
-        stars = "*" * mark if is_closed else ""
-        wrapped.append((f"{stars}{text}{stars}", mark, is_spaced))
+        stars = "*" * emphasis if is_closed else ""
+        wrapped.append((f"{stars}{text}{stars}", emphasis, is_spaced))
     return _join_texts(wrapped)
 
 

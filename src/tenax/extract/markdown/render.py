@@ -1,7 +1,7 @@
-"""The kept blocks of a page as Markdown: CommonMark with the tables of GFM, every word of them and no other.
+"""Renders the kept blocks of a page as Markdown: CommonMark with GFM tables, all of their words and no others.
 
-The tree of boxes says where a block stands (in a list, a quote, a heading, a table), and each kept run is read once
-more from the DOM for its links and emphasis. What is not kept is not entered.
+The tree of boxes tells the context of a block (list, quote, heading, table). Each kept run is read again from the DOM
+for its links and emphasis. Dropped blocks are not visited.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from tenax.extract.markdown.writer import MarkdownOutput
 from tenax.extract.text.visible import strip_controls
 
 MAX_ANCESTOR_BOXES: Final = 2
-"""Boxes from a kept block up to one that holds an image as well, for the image to belong to it."""
+"""An image belongs to a kept block if a box at most this many levels above the block contains both."""
 MAX_IMAGE_BOXES: Final = 2
-"""Boxes from there down to the image."""
+"""Maximum number of levels from that box down to the image."""
 MAX_IMAGE_STEPS: Final = 24
 
 _HR, _CODE, _A, _NOSCRIPT = map(tag_number, ("hr", "code", "a", "noscript"))
-_SEPARATORS = re.compile(r"[\x1c-\x1f]")  # white space to Python, and to the blocks
+_SEPARATORS = re.compile(r"[\x1c-\x1f]")  # white space in Python and in blocks
 _CODE_LANGUAGE = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight)-(?!(?:none|default)(?:\s|$))([\w+#.-]{1,30})(?=\s|$)"
 )
 
 
 def render_markdown(blocks: Blocks, kept: Sequence[bool], resolve: ResolveUrl | None = None) -> str:
-    """The kept blocks in the order of the page; addresses as written, or as `resolve` gives them."""
+    """The kept blocks in the order of the page; URLs as written, or as `resolve` returns them."""
     page = _MarkdownWriter(blocks, kept, resolve)
     page.write()
     return page.output.to_text()
@@ -62,39 +62,48 @@ class _MarkdownWriter:
         self._languages: dict[str, str] = {}
         self._used_link = -1
         self._shown_images = 0
-        """How many images were met in the run that was read last."""
+        """Number of images in the run read last."""
         self._box_tags = BOX_TAGS | {_NOSCRIPT} if _NOSCRIPT in blocks.walk.box_tags else BOX_TAGS
         tags = self.walk.box_tags
         self._rules = [*compress(range(len(tags)), map(_HR.__eq__, tags))] if _HR in tags else []
         self._rule_runs = [self.walk.box_starts[box] for box in self._rules]
         starts = self.walk.run_starts
-        self._runs_before_images = {bisect_left(starts, place) - 1 for place in self.walk.image_positions}
-        """The runs with images between them and the next; -1 for those before the first."""
+        self._runs_before_images = {bisect_left(starts, position) - 1 for position in self.walk.image_positions}
+        """Runs with images between them and the next; -1 for images before the first."""
 
     def write(self) -> None:
-        runs, boxes, illustrated, places = self.blocks.runs, self.blocks.boxes, self._runs_before_images, self._contexts
+        runs, boxes, illustrated, contexts = (
+            self.blocks.runs,
+            self.blocks.boxes,
+            self._runs_before_images,
+            self._contexts,
+        )
         last = -1
         for block in compress(range(len(runs)), self.kept):
             run = runs[block]
             if run <= last:
-                continue  # it was added with what it is part of
+                continue  # already added with its container
             if last >= 0 and self._rules:
                 self._add_rule(last, run)
             if run - 1 in illustrated and (run == 0 or not self._is_kept(run - 1)):
                 self._add_images(run - 1, 0)
-            place = places.find_context(boxes[block])
-            # The short way, which most runs take.
-            if place.owner_box < 0 and not place.is_term and (text := self._format_plain_run(run, block)) is not None:
+            context = contexts.find_context(boxes[block])
+            # Fast path for most runs.
+            if (
+                context.owner_box < 0
+                and not context.is_term
+                and (text := self._format_plain_run(run, block)) is not None
+            ):
                 last, self._shown_images = run, 0
                 if text:
-                    self.output.add_block(place.containers, text)
+                    self.output.add_block(context.containers, text)
             else:
-                last = self._add_container(place, run)
+                last = self._add_container(context, run)
             if last in illustrated and self._is_kept(last):
                 self._add_images(last, self._shown_images)
 
     def _add_container(self, context: BlockContext, run: int) -> int:
-        """Add what the run is part of, and give the last run of it."""
+        """Add the container of the run, and return its last run."""
         self._shown_images = 0
         if context.owner_box < 0:
             self._add_run(context, run)
@@ -109,7 +118,7 @@ class _MarkdownWriter:
         return last
 
     def _is_kept(self, run: int) -> bool:
-        """Whether anything of a run is kept."""
+        """Whether any block of a run is kept."""
         firsts = self.blocks.first_of_run
         return self._kept_before[firsts[run + 1]] > self._kept_before[firsts[run]]
 
@@ -117,7 +126,7 @@ class _MarkdownWriter:
         """Add the kept paragraphs of a run."""
         first, end = self.blocks.first_of_run[run], self.blocks.first_of_run[run + 1]
         read = read_run(self.walk.run_nodes[run], self._take_enclosing_href(run), self._box_tags, self.resolve)
-        # The last run of a page that was read in part has more paragraphs than blocks.
+        # The last run of a truncated page has more paragraphs than blocks.
         for block, lines in zip(range(first, end), read.paragraphs, strict=False):
             if self.kept[block]:
                 self._add_paragraph(context, lines)
@@ -133,7 +142,7 @@ class _MarkdownWriter:
             self.output.add_block(context.containers, text)
 
     def _format_plain_run(self, run: int, block: int) -> str | None:
-        """A run as Markdown if all of its text is one node, in its box itself and in no link; None of any other."""
+        """A run as Markdown if its text is a single node, directly in its box and in no link; else None."""
         walk, firsts, text = self.walk, self.blocks.first_of_run, self.blocks.texts[block]
         start, fragments = walk.run_starts[run], walk.fragments
         if firsts[run + 1] - firsts[run] != 1 or "\n" in text:
@@ -147,7 +156,7 @@ class _MarkdownWriter:
         return escape_line_start(escape_text(text)) if parent is not None and parent.tag_id in self._box_tags else None
 
     def _single_node_text(self, run: int) -> str | None:
-        """The text of a run that is all of its box and stands in no link, as in most cells; None of any other."""
+        """The text of a run that fills its box and is in no link, as in most cells; else None."""
         walk, node = self.walk, self.walk.run_nodes[run]
         if node.next is not None or (parent := node.parent) is None or parent.tag_id not in self._box_tags:
             return None
@@ -157,7 +166,7 @@ class _MarkdownWriter:
         return " ".join(walk.fragments[walk.run_starts[run]].split())
 
     def _take_enclosing_href(self, run: int) -> str:
-        """Where a link leads that began before the run: for the first run it is around, as on a card with a title."""
+        """The href of a link that began before the run; only for the first run it encloses, as on a card."""
         walk = self.walk
         start = walk.run_starts[run]
         at = bisect_left(walk.link_starts, start) - 1
@@ -172,19 +181,19 @@ class _MarkdownWriter:
 
     def _format_runs_on_one_line(self, run: int, end: int, excluded_emphasis: int) -> str:
         """The kept blocks of some runs."""
-        said = []
+        texts = []
         firsts = self.blocks.first_of_run
         for at in range(run, end):
             if self._is_kept(at):
                 if (text := self._single_node_text(at)) is not None:
-                    said.append(escape_text(text))
+                    texts.append(escape_text(text))
                     self._shown_images = 0
                     continue
                 read = read_run(self.walk.run_nodes[at], self._take_enclosing_href(at), self._box_tags, self.resolve)
                 self._shown_images = read.image_count
                 shown = zip(range(firsts[at], firsts[at + 1]), read.paragraphs, strict=False)
-                said += [format_one_line(lines, excluded_emphasis) for block, lines in shown if self.kept[block]]
-        return " ".join(filter(None, said))
+                texts += [format_one_line(lines, excluded_emphasis) for block, lines in shown if self.kept[block]]
+        return " ".join(filter(None, texts))
 
     def _add_table(self, context: BlockContext) -> None:
         table, walk = context.table, self.walk
@@ -195,13 +204,13 @@ class _MarkdownWriter:
 
         captions = [(box, escape_line_start(said(box, False))) for box in table.captions]
         rows = (table.first_row, format_table(table, said))
-        # Where they stand on the page: some write them below.
+        # In the order of the page: some put captions below.
         for _, text in sorted([*captions, rows]):
             if text:
                 self.output.add_block(context.containers, text)
 
     def _add_code(self, context: BlockContext) -> None:
-        """Add preformatted text as it is written; of one that is kept in part, the kept blocks."""
+        """Add preformatted text as written; if only parts are kept, the kept blocks."""
         box, blocks, walk = context.owner_box, self.blocks, self.walk
         first, end = blocks.span(box)
         if self._kept_before[end] - self._kept_before[first] < end - first:
@@ -212,12 +221,12 @@ class _MarkdownWriter:
             begin, stop = walk.run_starts[walk.box_starts[box]], len(walk.fragments)
             if walk.box_ends[box] < len(walk.run_starts):
                 stop = walk.run_starts[walk.box_ends[box]]
-            # The indentation of the first line may be a text of its own.
+            # The indentation of the first line may be a separate text.
             while begin and walk.fragments[begin - 1] != BREAK and walk.fragments[begin - 1].isspace():
                 begin -= 1
             raw = "".join(walk.fragments[begin:stop])
             if any(walk.run_boxes[run] != box for run in range(walk.box_starts[box], walk.box_ends[box])):
-                # Where a box ends another begins: one break, not two.
+                # Adjacent boxes make one break, not two.
                 raw = raw.replace(BREAK * 2, BREAK)
             texts = [raw.replace(BREAK, "\n").replace("\r\n", "\n").replace("\r", "\n")]
         code = strip_controls(_SEPARATORS.sub(" ", "\n".join(texts))).rstrip()
@@ -240,7 +249,8 @@ class _MarkdownWriter:
         return next(filter(None, map(self._parse_code_language, filter(None, names))), "")
 
     def _parse_code_language(self, name: str) -> str:
-        """What a class names. Looked for once: hundreds of listings may stand in one box, and its class be endless."""
+        """The language named by a class. Cached: hundreds of listings may share one box, and its class may be very
+        long."""
         found = self._languages.get(name)
         if found is None:
             match = _CODE_LANGUAGE.search(name)
@@ -248,7 +258,7 @@ class _MarkdownWriter:
         return found
 
     def _add_rule(self, last: int, run: int) -> None:
-        """Add a rule if the page has one between two runs, in a box that holds them both."""
+        """Add a rule if the page has one between two runs, in a box that contains both."""
         walk = self.walk
         at = bisect_right(self._rule_runs, last)
         if at < len(self._rules) and self._rule_runs[at] <= run:
@@ -257,23 +267,23 @@ class _MarkdownWriter:
                 self.output.add_block(self._contexts.find_context(parent).containers, "---")
 
     def _add_images(self, run: int, shown: int) -> None:
-        """Add the images between a run and the next, but for those shown in it, that stand near kept ones of them."""
+        """Add the images between a run and the next that are near kept blocks and not yet shown in the run."""
         walk = self.walk
-        places, starts = walk.image_positions, walk.run_starts
-        first = (bisect_right(places, starts[run]) if run >= 0 else 0) + shown
-        end = bisect_right(places, starts[run + 1]) if run + 1 < len(starts) else len(places)
+        contexts, starts = walk.image_positions, walk.run_starts
+        first = (bisect_right(contexts, starts[run]) if run >= 0 else 0) + shown
+        end = bisect_right(contexts, starts[run + 1]) if run + 1 < len(starts) else len(contexts)
         if first >= end:
             return
         near = self._find_nearby_boxes(run)
         for image in walk.images[first:end]:
-            home = self._find_image_box(image, near)
+            image_box = self._find_image_box(image, near)
             if (
-                home is not None
-                and self._contexts.find_context(home).table is None
+                image_box is not None
+                and self._contexts.find_context(image_box).table is None
                 and (text := format_image(image.attributes, self.resolve))
             ):
                 self.output.add_block(
-                    self._contexts.find_context(home).containers, self._link_image(text, places[first])
+                    self._contexts.find_context(image_box).containers, self._link_image(text, contexts[first])
                 )
             first += 1
 
@@ -286,7 +296,7 @@ class _MarkdownWriter:
         return f"[{text}]({href})" if href else text
 
     def _find_nearby_boxes(self, run: int) -> dict[int, int]:
-        """The boxes around a run and the next, as far as they are kept: by what their nodes are told apart."""
+        """The kept boxes around a run and the next, by the id of their node."""
         walk = self.walk
         near: dict[int, int] = {}
         for at in (run, run + 1):
@@ -298,14 +308,14 @@ class _MarkdownWriter:
         return near
 
     def _find_image_box(self, image: Node, nearby_boxes: Mapping[int, int]) -> int | None:
-        """Which of the near boxes an image stands in, directly or a few boxes below."""
+        """The nearby box that contains an image, directly or a few levels down."""
         node, boxes = image.parent, 0
         for _ in range(MAX_IMAGE_STEPS):
             if node is None or boxes > MAX_IMAGE_BOXES:
                 break
             if node.tag_id in self._box_tags:
                 boxes += 1
-                if (home := nearby_boxes.get(node.mem_id)) is not None:
-                    return home
+                if (image_box := nearby_boxes.get(node.mem_id)) is not None:
+                    return image_box
             node = node.parent
         return None

@@ -1,4 +1,4 @@
-"""Where a block of Markdown stands: which quotes, lists, headings, tables or code the boxes around it make."""
+"""The Markdown context of a block: the quotes, lists, headings, tables or code around it."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from tenax.extract.markdown.writer import MAX_LEVELS, Container, Containers, cou
 
 MAX_HEADING_CHARS: Final = 400
 MAX_HEADING_BLOCKS: Final = 4
-"""What is longer is an article in a heading that was never closed."""
+"""A longer heading is an article inside a heading that was never closed."""
 
 _HEADING_LEVELS: Final = {tag_number(f"h{level}"): level for level in range(1, 7)}
 _PREFORMATTED_TAGS: Final = frozenset(map(tag_number, ("pre", "listing", "xmp", "plaintext")))
 _LI, _OL, _QUOTE, _DT, _TABLE = map(tag_number, ("li", "ol", "blockquote", "dt", "table"))
 _STRUCTURAL_TAGS: Final = frozenset((*_HEADING_LEVELS, *_PREFORMATTED_TAGS, _LI, _QUOTE, _DT, _TABLE))
-"""Boxes that make a difference to what is in them."""
+"""Boxes that affect the Markdown of their content."""
 
 
 class BlockContext(NamedTuple):
-    """What the boxes around a block make of it."""
+    """The context of a block."""
 
     containers: Containers = ()
     level: int = 0
-    """Of a heading; 0 for none."""
+    """Heading level; 0 for none."""
     owner_box: int = -1
-    """The heading, preformatted text or table itself."""
+    """The box of the heading, preformatted text or table."""
     is_code: bool = False
     is_term: bool = False
     table: Table | None = None
 
 
 class BlockContexts:
-    """The place of each box that holds something kept; to be asked in the order of the page, for lists to count."""
+    """The context of each box with kept blocks; call in the order of the page, so that list items are counted."""
 
     def __init__(self, blocks: Blocks, kept_before: Sequence[int]) -> None:
         self._blocks, self._kept_before = blocks, kept_before
@@ -44,25 +44,25 @@ class BlockContexts:
         self._next_numbers: dict[int, int] = {}
 
     def find_context(self, box: int) -> BlockContext:
-        """Found once for each box; each asks only the box around it."""
-        places, tags = self._context_by_box, self._tags
-        if (found := places.get(box)) is not None:
+        """Computed once per box, from the context of its parent."""
+        contexts, tags = self._context_by_box, self._tags
+        if (found := contexts.get(box)) is not None:
             return found
-        if (outer := places.get(self._parents[box])) is not None:
-            found = places[box] = self._nest_context(outer, box) if tags[box] in _STRUCTURAL_TAGS else outer
+        if (outer := contexts.get(self._parents[box])) is not None:
+            found = contexts[box] = self._nest_context(outer, box) if tags[box] in _STRUCTURAL_TAGS else outer
             return found
         entered = []
-        while (found := places.get(box)) is None:
+        while (found := contexts.get(box)) is None:
             entered.append(box)
             box = self._parents[box]
         for box in reversed(entered):
             if tags[box] in _STRUCTURAL_TAGS:
                 found = self._nest_context(found, box)
-            places[box] = found
+            contexts[box] = found
         return found
 
     def _nest_context(self, outer: BlockContext, box: int) -> BlockContext:
-        """What a box that may tell makes of those around it."""
+        """The context within a structural box."""
         tag = self._tags[box]
         if outer.is_code or outer.table is not None:
             return outer

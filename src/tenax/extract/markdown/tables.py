@@ -1,4 +1,4 @@
-"""Tables of data as Markdown, and which tables are: the others only hold the parts of a page in place."""
+"""Data tables as Markdown, and their detection: other tables only lay out the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tenax.extract.html.node import Node, tag_number
 
 MAX_COLUMNS: Final = 60
 MAX_ROWS: Final = 2_000
-"""What is larger is read one cell after another."""
+"""A larger table is rendered cell by cell."""
 MAX_CELL_CHARS: Final = 600
 MAX_CELL_BLOCKS: Final = 8
 
@@ -33,13 +33,13 @@ class Cell(NamedTuple):
 class Table(NamedTuple):
     rows: list[list[Cell]]
     captions: list[int]
-    """Boxes, as is the first row."""
+    """Boxes, like the first row."""
     first_row: int = 0
     has_thead: bool = False
 
 
 def find_data_table(blocks: Blocks, kept_before: Sequence[int], box: int) -> Table | None:
-    """The table of a box, if its kept blocks are better read in rows and columns than one after another."""
+    """The table of a box, if its kept blocks are better shown in rows and columns than in sequence."""
     table = _read_table(blocks, box)
     if table is None:
         return None
@@ -73,7 +73,7 @@ def _read_table(blocks: Blocks, box: int) -> Table | None:
             table.captions.append(at)
             runs += walk.box_ends[at] - walk.box_starts[at]
         at += 1
-    # Nothing may stand outside of the cells or in two of them, as in the cells that a formula may have.
+    # No run may be outside of the cells or in two of them, which nested cells of formulas allow.
     return table if table.rows and runs == walk.box_ends[box] - walk.box_starts[box] else None
 
 
@@ -94,7 +94,7 @@ def _count_kept(blocks: Blocks, kept_before: Sequence[int], box: int) -> int:
 
 
 def format_table(table: Table, format_cell: Callable[[int, bool], str]) -> str:
-    """As GFM; `said` gives the text of a cell's box on one line, without what is bold if it is a head."""
+    """As GFM; `format_cell` returns the text of a cell's box on one line, without bold for header cells."""
     rows = [
         ([format_cell(cell.box, cell.is_head).replace("|", "\\|") if cell else "" for cell in row], row)
         for row in _layout_rows(table.rows)
@@ -113,7 +113,7 @@ def format_table(table: Table, format_cell: Callable[[int, bool], str]) -> str:
 
 
 def _layout_rows(rows: Sequence[Sequence[Cell]]) -> Iterator[list[Cell | None]]:
-    """Rows with an empty place wherever a cell reaches from the left or from above."""
+    """Rows with None wherever a cell spans from the left or from above."""
     below: dict[int, int] = {}
     for row in rows:
         placed: list[Cell | None] = []
@@ -123,7 +123,7 @@ def _layout_rows(rows: Sequence[Sequence[Cell]]) -> Iterator[list[Cell | None]]:
             at = len(placed)
             placed += [cell] + [None] * (cell.columns - 1)
             if cell.rows > 1:
-                # Cells that reach down like stairs would make every row wider than the one before.
+                # Limited, because staggered row spans would make every row wider than the one before.
                 below.update(dict.fromkeys(range(at, min(len(placed), MAX_COLUMNS)), cell.rows))
         while below.get(len(placed), 0) > 0:
             placed.append(None)

@@ -1,11 +1,11 @@
-"""The sheet Markdown is written on: blocks within quotes and list items, and the marks that keep each line there."""
+"""Writes Markdown blocks within quotes and list items, with the prefixes of each line."""
 
 from __future__ import annotations
 
 from typing import Final, TypeAlias
 
 MAX_LEVELS: Final = 16
-"""Quotes count once and items twice, as parsers count them: some give up at 20."""
+"""Quotes count once and items twice, as in parsers: some fail at 20."""
 
 
 class Container:
@@ -15,15 +15,15 @@ class Container:
 
     def __init__(self, in_list: int | None = None, number: int | None = None) -> None:
         self.list_box = in_list
-        """Which list it is an item of; None for a quote."""
+        """The list of an item; None for a quote."""
         self.number = number
-        """None in a list without numbers."""
-        # What an item begins with depends on the list that ends just before it; the sheet decides.
+        """None in an unordered list."""
+        # The marker of an item depends on the list that ends just before it; the writer sets it.
         self.first_prefix = self.next_prefix = "> "
 
 
 Containers: TypeAlias = tuple[Container, ...]
-"""Containers within each other, outermost first."""
+"""Nested containers, outermost first."""
 
 
 def count_levels(containers: Containers) -> int:
@@ -37,9 +37,9 @@ class MarkdownOutput:
         self._marker_by_list: dict[int, str] = {}
 
     def add_block(self, containers: Containers, text: str) -> None:
-        """Add a block: Markdown that makes sense on its own."""
+        """Add a complete Markdown block."""
         if not containers:
-            # The most common of all.
+            # The most common case.
             self._parts += ("\n\n", text) if self._parts else (text,)
             self._open_containers = ()
             return
@@ -61,16 +61,16 @@ class MarkdownOutput:
         return "".join(self._parts)
 
     def _continues_list(self, item: Container, common: int) -> bool:
-        """Whether the item goes on with the list before it, or begins one right below the text of an outer item."""
+        """Whether the item continues the list before it, or begins one directly below the text of an outer item."""
         if item.list_box is None:
             return False
         if common < len(self._open_containers):
             return self._open_containers[common].list_box == item.list_box
-        # Numbers other than 1 cannot end a paragraph.
+        # Only number 1 can interrupt a paragraph.
         return common > 0 and self._open_containers[-1].list_box is not None and item.number in (None, 1)
 
     def _set_marker(self, item: Container, depth: int | None) -> None:
-        """Give an item its marker: of a list that follows right on another one of its kind, the other marker."""
+        """Set the marker of an item: the alternative one if its list directly follows a list of the same kind."""
         assert item.list_box is not None
         sign = self._marker_by_list.get(item.list_box)
         if sign is None:

@@ -1,4 +1,4 @@
-"""The words around the names of authors, in many languages: what leads to a name, what follows one, what is none."""
+"""Words around author names, in many languages: prefixes, roles, and texts that are no name."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ av|af|skrevet af|skriven av|przez|autorka|od|napsal|napsala|szerző|yazan|yazar|
 συντάκτης|από|kirjoittaja|tekst|skribent|penulis|oleh|tác giả
 作者|文|記者|记者|執筆者|著者|기자|글|بقلم|كتب|الكاتب|מאת
 """.strip().replace("\n", "|").split("|"))  # fmt: skip
-"""What may stand before a name."""
+"""May precede a name."""
 
 NAME_PARTICLES: Final = frozenset(("von", "di", "par", "por", "av", "af", "od", "door"))
-"""Of these, what may be a part of the name too."""
+"""Those of the prefixes that may also be part of a name."""
 
 ROLES: Final = frozenset("""
 author editor editors writer contributor reporter correspondent journalist columnist staff admin founder ceo cto
@@ -26,7 +26,7 @@ corresponsal redattore redazione giornalista redacteur dziennikarz redaktor ре
 senior chief managing associate manager director director specialist strategist marketing president professor
 phd md dr rd ms analyst consultant photographer
 """.strip().replace("\n", " ").split(" "))  # fmt: skip
-"""A part after a comma or a line that begins or ends with one of these says what somebody is."""
+"""A comma-separated part or a line that begins or ends with one of these is a role."""
 
 NON_NAMES: Final = frozenset("""
 share|admin|administrator|author|authors|by|guest|guest author|user|unknown|anonymous|none|null|no author
@@ -35,10 +35,10 @@ about|about the author|about author|view all posts|more posts|website|home|login
 default|root|webmaster|wordpress|super user|superuser|posted|published|updated|comments|comment|facebook|twitter|email
 print|reply|written by|all posts|see all posts|n/a|na|username|log in|sign in|register|edited|editor|contributor|other
 """.strip().replace("\n", "|").split("|"))  # fmt: skip
-"""What stands where a name should, and names nobody."""
+"""Placeholders that name nobody."""
 
 EDITORIAL_NAMES: Final = frozenset("""
 staff|team|editors|redaktion|die redaktion|redaction|la rédaction|rédaction|redacción|redazione|redactie|редакция
 editorial staff|editorial team|staff writer|news desk|newsroom|contributors
 """.strip().replace("\n", "|").split("|"))  # fmt: skip
-"""Nobody in particular: the author only where no person is named."""
+"""Generic authors: used only when no person is named."""

@@ -1,4 +1,4 @@
-"""Who wrote a page: names made clean of what stands around them, and nobody where there is only a button."""
+"""Author names: cleaned of the text around them; empty where a byline holds only a button."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BYLINE = re.compile(
     re.I,
 )
 _BYLINE_FIRST_CHARS: Final = frozenset("wWpPtTbBvVaAdDтТаА\u1c84\u1c85")
-"""What one begins with: few lines do, and a set is asked in a fraction of the time. With the other shapes of `т`."""
+"""First characters of a byline: a set lookup rejects most lines quickly. Includes the variant forms of `т`."""
 _NAME_SEPARATOR = re.compile(
     r"(?<!\s)\s++(?:;\s*+|(?:and|und|et|y|e|och|og|en|i|и|&)\s++)|;\s*+|,\s++(?:and|und|et|y)\s++", re.I
 )
@@ -38,7 +38,7 @@ _NON_NAME_WORDS = re.compile(
 
 
 def parse_authors(raw: Iterable[str]) -> tuple[str, ...]:
-    """The names in what one source says of the authors, each once, in order."""
+    """The names in one source's author values, each once, in order."""
     found: dict[str, str] = {}
     for text in raw:
         for name in parse_names(text):
@@ -49,7 +49,7 @@ def parse_authors(raw: Iterable[str]) -> tuple[str, ...]:
 
 
 def choose_authors(sources: Iterable[Iterable[str]], site_names: Iterable[str]) -> tuple[str, ...]:
-    """Of the first source that names a person, all it names; else whoever was named first, the site or its desk."""
+    """All names of the first source that names a person; else the first name given, such as the site or its desk."""
     sites = {name.casefold() for name in site_names}
     second: tuple[str, ...] = ()
     for raw in sources:
@@ -64,12 +64,12 @@ def choose_authors(sources: Iterable[Iterable[str]], site_names: Iterable[str]) 
 
 
 def is_byline_label(text: str) -> bool:
-    """Whether a label such as "Written by" says that a name follows."""
+    """Whether a label such as "Written by" announces a name."""
     return _NAME_PREFIX.fullmatch(text.strip()[:40]) is not None
 
 
 def find_byline(lines: Iterable[str]) -> str:
-    """The first line that names someone the way bylines do, such as "By Ann Lee"."""
+    """The first line that names someone as bylines do, such as "By Ann Lee"."""
     for line in [line for line in lines if line[:1] in _BYLINE_FIRST_CHARS]:
         found = _BYLINE.match(line)
         if found and not found[1][0].islower() and any(parse_names(found[1])):
@@ -78,7 +78,7 @@ def find_byline(lines: Iterable[str]) -> str:
 
 
 def parse_names(text: str) -> Iterator[str]:
-    """The names in one text, which may hold several, and roles, dates and links around them."""
+    """The names in one text, which may contain several, with roles, dates and links around them."""
     text = _strip_name_prefix(text[:_MAX_RAW_CHARS].strip())
     # "Posted on Monday by Ann" has the name at its end.
     if any(map(str.isdecimal, text)) and (inside := _INNER_BYLINE.search(text)):
@@ -93,20 +93,20 @@ def parse_names(text: str) -> Iterator[str]:
 
 
 def is_name(text: str) -> bool:
-    """Whether a text may be what somebody, or some desk, is called."""
+    """Whether a text may be the name of a person or a desk."""
     if not 2 <= len(text) <= MAX_NAME_CHARS or len(text.split()) > _MAX_NAME_WORDS or text.casefold() in NON_NAMES:
         return False
     return any(map(str.isalpha, text)) and not _URL_OR_EMAIL.search(text) and not _NON_NAME_WORDS.search(text)
 
 
 def _strip_name_prefix(text: str) -> str:
-    """Without the words that lead to a name, such as "By"."""
+    """The text without the words that announce a name, such as "By"."""
     for _ in range(3):
         found = _NAME_PREFIX.match(text)
         if found is None or found.end() >= len(text):
             return text
         rest = text[found.end() :]
-        # "Von der Leyen" and "Di Maio" are names as they are.
+        # "Von der Leyen" and "Di Maio" are complete names.
         if found[0].strip().casefold() in NAME_PARTICLES and (" " not in rest.strip() or not rest[0].isupper()):
             return text
         text = text[found.end() :]
@@ -114,7 +114,7 @@ def _strip_name_prefix(text: str) -> str:
 
 
 def _split_by_commas(text: str) -> list[str]:
-    """Several names divided by commas, one with what somebody is, or one with the family's name first."""
+    """Several names separated by commas, one name with a role, or one name with the family name first."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if len(parts) == 2 and len(parts[0].split()) == 1 and not _is_role(parts[1]) and parts[1][:1].isupper():
         return [f"{parts[1]} {parts[0]}"]

@@ -1,4 +1,4 @@
-"""What the body of a page marks as its author and its date: microdata, `rel=author`, `<time>`, and names of classes."""
+"""Author and date marked in the body of a page: microdata, `rel=author`, `<time>` and class names."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tenax.extract.html.walk import BREAK, Walk
 from tenax.extract.text.visible import ASCII_WHEN_LOWER, visible_text
 
 MAX_CANDIDATES: Final = 40
-"""Elements looked at of each sort: a thread of a thousand posts has one byline that counts, the first."""
+"""Elements examined per selector: in a thread of a thousand posts only the first byline counts."""
 _MAX_CHARS: Final = 300
 _MAX_DESCENDANTS: Final = 300
-"""With more elements than this in it, one is a part of the page that is only called so."""
+"""An element with more descendants is a section of the page that only has such a name."""
 
 AUTHOR_SELECTORS: Final = (
     *("[itemprop~=author]", "[rel~=author]", "[class*=byline i]", "[class*=author i]", "[class*=username i]"),
@@ -26,7 +26,7 @@ DATE_SELECTORS: Final = (
     *("time", "[itemprop~=datePublished]", "[itemprop~=dateCreated]", "[class*=date i]", "[class*=publi i]"),
     "[class*=posted i]",
 )
-# Searched for in lower case, and each alternative begins with a plain letter: so the search leaps to where one may be.
+# Matched against lower-case text. Each alternative begins with a plain letter, so the search skips ahead.
 _ASIDE_NAMES = re.compile(
     r"comment|related|sidebar|footer(?<!post-footer)(?<!entry-footer)|nav\b(?<!\wnav)|menu\b(?<!\wmenu)"
     r"|repl(?<!\wrepl)(?:y|ies)|popular|recent|trending"
@@ -37,7 +37,7 @@ _MAX_ANCESTORS: Final = 8
 _PAGE_TAGS: Final = frozenset(map(tag_number, ("html", "body", "main", "article")))
 _ASIDE_TAGS: Final = frozenset(map(tag_number, ("footer", "nav")))
 _LINES_AFTER_TITLE: Final = 15
-"""Lines after the title in which a date may stand."""
+"""Lines after the title that may contain a date."""
 _LINES_BEFORE_TITLE: Final = 4
 _MAX_LINE_CHARS: Final = 120
 _CUT_LINE_CHARS: Final = 30
@@ -54,20 +54,28 @@ Attributes = Mapping[str, str | None]
 
 
 def find_author_texts(dom: Dom) -> Iterator[str]:
-    """What may name the author, the surest first."""
-    beside: dict[int, bool | None] = {}
+    """Candidate author texts, most certain first."""
+    known_asides: dict[int, bool | None] = {}
     for node, attributes in _sort_by_rank(_select_clauses(dom, AUTHOR_SELECTORS), _author_rank):
-        if _BIOGRAPHY_NAMES.search(_class_and_id(attributes)) or _is_in_aside(node, beside) or _is_too_large(node):
+        if (
+            _BIOGRAPHY_NAMES.search(_class_and_id(attributes))
+            or _is_in_aside(node, known_asides)
+            or _is_too_large(node)
+        ):
             continue
         if text := _author_name(node, attributes):
             yield text
 
 
 def find_date_texts(dom: Dom) -> Iterator[str]:
-    """What may tell the date, the surest first."""
-    beside: dict[int, bool | None] = {}
+    """Candidate date texts, most certain first."""
+    known_asides: dict[int, bool | None] = {}
     for node, attributes in _sort_by_rank(_select_clauses(dom, DATE_SELECTORS, len(AUTHOR_SELECTORS)), _date_rank):
-        if _OTHER_DATE_NAMES.search(_class_and_id(attributes)) or _is_in_aside(node, beside) or _is_too_large(node):
+        if (
+            _OTHER_DATE_NAMES.search(_class_and_id(attributes))
+            or _is_in_aside(node, known_asides)
+            or _is_too_large(node)
+        ):
             continue
         text = attributes.get("datetime") or attributes.get("content") or visible_text(node, _MAX_CHARS)
         if text and len(text) < _MAX_CHARS and any(map(str.isdecimal, text)):
@@ -77,14 +85,14 @@ def find_date_texts(dom: Dom) -> Iterator[str]:
 def _select_clauses(dom: Dom, clauses: Sequence[str], first_bit: int = 0) -> Sequence[Node]:
     """The first elements that match any of the clauses.
 
-    In one search, for that costs more than a clause. Each clause is tried at every element, though: where it is known
-    which of them can match, the others are left out.
+    Uses one search, because a search costs more than a clause. Each clause is tried at every element, so clauses known
+    not to match are left out.
     """
     if dom.scan is not None:
-        marks = dom.scan.byline_clauses >> first_bit
-        if not marks:
+        bits = dom.scan.byline_clauses >> first_bit
+        if not bits:
             return ()
-        clauses = [clause for bit, clause in enumerate(clauses) if marks >> bit & 1]
+        clauses = [clause for bit, clause in enumerate(clauses) if bits >> bit & 1]
     return dom.select(", ".join(clauses))[:MAX_CANDIDATES] if clauses else ()
 
 
@@ -99,44 +107,44 @@ def _author_rank(_: int, attributes: Attributes) -> int:
         return 0
     if "author" in (attributes.get("rel") or "").lower():
         return 1
-    marks = _class_and_id(attributes)
-    return 4 if "username" in marks else 2 if "byline" in marks else 3
+    names = _class_and_id(attributes)
+    return 4 if "username" in names else 2 if "byline" in names else 3
 
 
 def _date_rank(tag: int, attributes: Attributes) -> int:
     if attributes.get("itemprop") or "pubdate" in attributes:
         return 0
-    marks = _class_and_id(attributes)
+    names = _class_and_id(attributes)
     if tag == _TIME:
-        return 1 if "publi" in marks or "entry-date" in marks else 2
-    return 3 if "publi" in marks or "posted" in marks else 4
+        return 1 if "publi" in names or "entry-date" in names else 2
+    return 3 if "publi" in names or "posted" in names else 4
 
 
 def find_lines_near_title(title: str, text: str) -> Iterator[str]:
-    """The beginnings of the lines near the title, first those after it: where a reader sees the date and the byline."""
+    """The beginnings of the lines near the title, those after it first: where readers see the date and the byline."""
     text = text[:_MAX_TEXT_CHARS]
-    for place in _find_title_positions(title_prefix(title), text):
-        after = text[place : place + _NEARBY_CHARS].split("\n")[1 : 1 + _LINES_AFTER_TITLE]
-        before = text[max(0, place - _NEARBY_CHARS) : place].split("\n")[-1 - _LINES_BEFORE_TITLE : -1]
+    for position in _find_title_positions(title_prefix(title), text):
+        after = text[position : position + _NEARBY_CHARS].split("\n")[1 : 1 + _LINES_AFTER_TITLE]
+        before = text[max(0, position - _NEARBY_CHARS) : position].split("\n")[-1 - _LINES_BEFORE_TITLE : -1]
         for line in (*after, *reversed(before)):
             yield line if len(line) <= _MAX_LINE_CHARS else line[:_CUT_LINE_CHARS]
 
 
 def title_prefix(title: str) -> str:
-    """What of a title is looked for, in lower case: the rest of it may be on another line, or cut off."""
+    """The part of a title to search for, in lower case: the rest may be on another line, or cut off."""
     return title.lower()[:_TITLE_PREFIX_CHARS]
 
 
 def _find_title_positions(start: str, text: str) -> Iterator[int]:
-    """Where a text says what is given in lower case: the first few places."""
+    """The first few positions of a lower-case text, ignoring case."""
     if text.isascii() or not start.isascii() or any(character in text for character in ASCII_WHEN_LOWER):
-        lowered, place = text.lower(), -1
+        lowered, position = text.lower(), -1
         for _ in range(_MAX_TITLE_MATCHES if start else 0):
-            if (place := lowered.find(start, place + 1)) < 0:
+            if (position := lowered.find(start, position + 1)) < 0:
                 return
-            yield place
+            yield position
         return
-    # By bytes, which are lowered in a fraction of the time; for ASCII, that is the same.
+    # On bytes, which are much faster to lower; the result is the same for ASCII.
     encoded, at = text.encode("utf-8", "replace").lower(), -1
     for _ in range(_MAX_TITLE_MATCHES if start else 0):
         if (at := encoded.find(start.encode(), at + 1)) < 0:
@@ -145,13 +153,13 @@ def _find_title_positions(start: str, text: str) -> Iterator[int]:
 
 
 def find_lines_with_years(text: str) -> list[str]:
-    """The short lines that may hold a year."""
+    """The short lines that may contain a year."""
     lines = text[:_MAX_TEXT_CHARS].split("\n")
     return [line for line in lines if len(line) <= _MAX_DATE_LINE_CHARS and ("20" in line or "19" in line)]
 
 
 def filter_lone_dates(lines: Iterable[str]) -> list[str]:
-    """Those that do hold one, of a text with few of them: with many, they date other pages."""
+    """The lines that contain a year; none if there are many, because they date other pages."""
     found: list[str] = []
     for line in lines:
         found += [line] * len(_YEAR.findall(line))
@@ -161,9 +169,9 @@ def filter_lone_dates(lines: Iterable[str]) -> list[str]:
 
 
 def _is_in_aside(node: Node, known: dict[int, bool | None]) -> bool:
-    """Whether an element stands in a part of the page that is about other things: comments, teasers, the footer.
+    """Whether an element is in a part of the page about other things: comments, teasers, the footer.
 
-    `known` remembers what was said of the elements around it: many bylines stand in the same ones.
+    `known` caches the answers for ancestors: many bylines share them.
     """
     above: Node | None = node
     for _ in range(_MAX_ANCESTORS):
@@ -180,22 +188,22 @@ def _is_in_aside(node: Node, known: dict[int, bool | None]) -> bool:
 
 
 def _is_aside(node: Node) -> bool | None:
-    """Whether an element is such a part; None when it does not say, and those around it may."""
-    # The marks of the whole page say how it is laid out, not what a part of it is.
+    """Whether an element is such a part; None when its ancestors decide."""
+    # Names on these elements describe the layout of the whole page, not one part.
     if node.tag_id in _PAGE_TAGS:
         return False
     return True if node.tag_id in _ASIDE_TAGS or _ASIDE_NAMES.search(_class_and_id(node.attributes)) else None
 
 
 def _is_too_large(node: Node) -> bool:
-    """Whether an element holds too much to be read for a name: such can be nested, and each would be read again."""
+    """Whether an element is too large for a name: such elements can be nested, and each would be read again."""
     return next(islice(node.traverse(), _MAX_DESCENDANTS, None), None) is not None
 
 
 def _author_name(node: Node, attributes: Attributes) -> str:
-    if said := attributes.get("content"):
-        return said
-    # The name itself, where it is marked or linked; the element around it may hold a portrait and a job.
+    if content := attributes.get("content"):
+        return content
+    # The name itself, where it is marked or linked; the element around it may also hold a portrait and a job title.
     for selector in ("[itemprop~=name], .fn, .name", "a"):
         inner = node.css(selector)
         if inner and inner[0] is not node and (text := _lines_of_element(inner[0])):
@@ -204,13 +212,13 @@ def _author_name(node: Node, attributes: Attributes) -> str:
 
 
 def _lines_of_element(node: Node) -> str:
-    """The text of an element, its parts a line each: next to each other they are no words of one name."""
-    if said := node.attributes.get("content"):
-        return said
+    """The text of an element, one line per part: adjacent parts are not words of one name."""
+    if content := node.attributes.get("content"):
+        return content
     text = "\n".join(filter(None, map(str.strip, "".join(Walk(node).fragments).split(BREAK))))
     return text if len(text) < _MAX_CHARS else ""
 
 
 def _class_and_id(attributes: Attributes) -> str:
-    """What an element is called, in lower case."""
+    """Class and id of an element, in lower case."""
     return f"{attributes.get('class') or ''} {attributes.get('id') or ''}"[:200].lower()

@@ -1,4 +1,4 @@
-"""The words that dates are written with: the months in many languages, and what may stand between the parts."""
+"""Words of written dates: month names in many languages, and fillers between the parts."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ _MONTH_NAMES: Final = """
 MONTHS: Final[dict[str, int]] = {
     word.casefold(): int(line.split()[0]) for line in _MONTH_NAMES.strip().splitlines() for word in line.split()[1:]
 }
-"""By name, long or short, in the case that dates are written in."""
+"""By long or short name, in the case that dates use."""
 
 FILLERS: Final = frozenset("""
 de del of the st nd rd th er ème e den le il ה ב г года р року sn dne kl um at à a às alle о в ng tháng
 """.strip().split(" "))  # fmt: skip
-"""Words that stand between day, month and year and mean nothing."""
+"""Words between day, month and year without a meaning."""

@@ -1,6 +1,6 @@
-"""When something was written, from a date as people and machines write it. Never a day to come, none before the web.
+"""Parses dates as people and machines write them. Never returns a date in the future or before the web.
 
-Days are as the writer wrote them: a time zone may change the hour for the reader, not the date under the headline.
+Days are as written: a time zone may change the hour for the reader, not the date under the headline.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tenax.extract.metadata.date_words import FILLERS, MONTHS
 
 FIRST_DAY: Final = date(1990, 1, 1)
 MAX_DATE_CHARS: Final = 200
-"""A date stands within so many characters, or the text is no date."""
+"""A date appears within this many characters, or the text is no date."""
 
 _TIME = r"(?:[T\s]\s?(\d{1,2}:\d{2}(?::\d{2})?)(?:[.,]\d{1,9})?\s?(Z|[+-]\d{2}:?\d{2})?)?"
 _YEAR_FIRST = re.compile(
@@ -30,16 +30,16 @@ _DIGIT = re.compile(r"\d")
 _NON_DIGIT_BYTES: Final = bytes(byte for byte in range(256) if not chr(byte).isdecimal())
 _NON_DIGIT_LINE_BYTES: Final = bytes(byte for byte in range(128) if byte not in b"0123456789\n")
 _MIN_DIGITS: Final = 3
-"""A day and a year of two digits: 5 May 25."""
+"""A day and a two-digit year: 5 May 25."""
 _EARLY_HOUR: Final = 8
 _LATE_HOUR: Final = 20
 _DAY_NUMBERS: Final = range(1, 32)
 
 
 def parse_date(text: str, now: float, *, is_month_first: bool = False) -> str | None:
-    """The first date in a text that can be believed, as ISO 8601, with its time where both are written so.
+    """The first plausible date in a text as ISO 8601, with its time where both are written in that form.
 
-    `is_month_first` settles 3/4/2025, which is a day in March to some and in April to others.
+    `is_month_first` resolves 3/4/2025, which is in March for some and in April for others.
     """
     text = text[:MAX_DATE_CHARS].strip()
     if _count_digits(text) < _MIN_DIGITS:
@@ -51,19 +51,19 @@ def parse_date(text: str, now: float, *, is_month_first: bool = False) -> str | 
 
 
 def filter_datable(lines: Sequence[str]) -> Sequence[str]:
-    """Those that may hold a date; the others are told from them all at once, which takes less than to read each."""
-    # By bytes: whatever is beyond ASCII may be a digit.
+    """The lines that may contain a date. Checks all lines in one pass, which is faster than parsing each."""
+    # On bytes: any byte beyond ASCII may be part of a digit.
     kept = "\n".join(lines).encode("utf-8", "replace").translate(None, _NON_DIGIT_LINE_BYTES).split(b"\n")
     return [line for line, digits in zip(lines, kept, strict=False) if len(digits) >= _MIN_DIGITS]
 
 
 def _count_digits(text: str) -> int:
-    """How many there are; by bytes where that is the same, which is several times as quick."""
+    """The number of digits; counted on bytes for ASCII text, which is several times faster."""
     return len(text.encode().translate(None, _NON_DIGIT_BYTES)) if text.isascii() else len(_DIGIT.findall(text))
 
 
 def parse_url_date(url: str, now: float) -> str | None:
-    """The day in an address such as /2025/08/25/ or /20250825-title."""
+    """The day in a URL such as /2025/08/25/ or /20250825-title."""
     url = url[:2_000]
     if "20" not in url and "19" not in url:
         return None
@@ -77,22 +77,22 @@ def parse_url_date(url: str, now: float) -> str | None:
 
 
 def is_plausible_date(day: date, now: float) -> bool:
-    """Whether someone may have published that day: it began somewhere on Earth, and there was a web."""
+    """Whether a page may have been published that day: the day has begun somewhere on Earth, and the web existed."""
     return FIRST_DAY <= day <= (datetime.fromtimestamp(now, UTC) + timedelta(hours=14)).date()
 
 
 def are_adjacent_days(one: str, other: str) -> bool:
-    """Whether two ISO dates are at most a day apart."""
+    """Whether two ISO dates are at most one day apart."""
     return abs(date.fromisoformat(one[:10]) - date.fromisoformat(other[:10])) <= timedelta(days=1)
 
 
 def is_near_midnight(moment: str) -> bool:
-    """Whether an ISO date has a time in UTC that is so early or late that it is another day where most people live."""
+    """Whether an ISO date has a UTC time so early or late that it is another day where most people live."""
     return moment.endswith("+00:00") and not _EARLY_HOUR <= int(moment[11:13]) <= _LATE_HOUR
 
 
 def _candidate_dates(text: str, is_month_first: bool) -> Iterator[tuple[date, str]]:
-    """What the text may mean, the surest first: a day, and the rest of the ISO form."""
+    """The possible readings of the text, most certain first: a day, and the rest of the ISO form."""
     if text.isdigit() or text.replace(".", "", 1).isdigit():
         yield from _parse_numeric_date(text)
     for found in _YEAR_FIRST.finditer(text):
@@ -111,7 +111,7 @@ def _candidate_dates(text: str, is_month_first: bool) -> Iterator[tuple[date, st
 
 
 def _parse_numeric_date(text: str) -> Iterator[tuple[date, str]]:
-    """A number alone: 20250825, or seconds or milliseconds since the epoch."""
+    """A single number: 20250825, or seconds or milliseconds since the epoch."""
     if (found := _COMPACT.fullmatch(text)) and (day := _make_date(*map(int, found.groups()))):
         yield day, ""
     if found := _EPOCH.fullmatch(text):
@@ -120,13 +120,13 @@ def _parse_numeric_date(text: str) -> Iterator[tuple[date, str]]:
 
 
 def _parse_worded_date(text: str) -> date | None:
-    """A date with its month as a word, in any order that has the day beside the month."""
+    """A date with a month name, in any order that has the day beside the month."""
     words = [word for word in map(_strip_dots, _WORDS.findall(text.casefold())) if word and word not in FILLERS]
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         month = MONTHS.get(word)
         if month is None:
             continue
-        before, after = words[max(0, place - 2) : place], words[place + 1 : place + 3]
+        before, after = words[max(0, index - 2) : index], words[index + 1 : index + 3]
         for number, year in _day_and_year_pairs(before, after):
             if day := _make_date(year, month, number):
                 return day
@@ -134,10 +134,10 @@ def _parse_worded_date(text: str) -> date | None:
 
 
 def _day_and_year_pairs(before: list[str], after: list[str]) -> Iterator[tuple[int, int]]:
-    """Day and year beside the name of a month: 25 August 2025, August 25 2025, 2025 August 25."""
+    """Day and year beside a month name: 25 August 2025, August 25 2025, 2025 August 25."""
     left = [int(word) if word.isdecimal() and len(word) < 5 else 0 for word in before]
     right = [int(word) if word.isdecimal() and len(word) < 5 else 0 for word in after]
-    # A year of one digit is none: `4.3 out of 5` is no day in October.
+    # A one-digit year is no year: `4.3 out of 5` is no day in October.
     if left and right and left[-1] in _DAY_NUMBERS and right[0] and len(after[0]) > 1:
         yield left[-1], right[0] if right[0] > 99 else 2000 + right[0]
     if len(right) == 2 and right[0] in _DAY_NUMBERS and right[1] > 99:
@@ -151,7 +151,7 @@ def _strip_dots(word: str) -> str:
 
 
 def _make_date(year: int, month: int, number: int) -> date | None:
-    # Thai pages count the years of the Buddha.
+    # Thai pages use the Buddhist calendar.
     year = year - 543 if 2500 <= year <= 2600 else year
     try:
         return date(year, month, number)

@@ -1,4 +1,4 @@
-"""The image that stands for a page: what it names for sharing, or the first large one beside its text."""
+"""The image of a page: the one its metadata name for sharing, or the first large image beside its text."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tenax.extract.html.dom import Dom
 MAX_HREF_CHARS: Final = 4_096
 MAX_CANDIDATES: Final = 30
 SMALL_PIXELS: Final = 150
-"""An image that says it is smaller on either side is an icon or a portrait."""
+"""An image declared smaller than this on either side is an icon or a portrait."""
 
 _SOURCE_ATTRIBUTES: Final = ("src", "data-src", "data-lazy-src", "data-original", "data-url")
 _DECORATION = re.compile(
     r"logo|icon|avatar|sprite|pixel|blank|spacer|placeholder|gravatar|badge|button|emoji|loading|1x1|banner|/ads?/"
 )
-"""Searched for in lower case, which is quicker than a search without regard to case."""
+"""Matched against lower-case text: faster than ignoring case."""
 _TEXT_CONTAINERS: Final = "article, main, [role=main], figure"
 
 
 def choose_image(hrefs: Iterable[str], dom: Dom) -> str:
-    """An address as written; empty when there is none. `hrefs` are those of the metadata, in the order of trust."""
+    """The href as written; empty when there is none. `hrefs` come from the metadata, most trusted first."""
     for href in hrefs:
         if is_image_href(href := href.strip()) and not _DECORATION.search(href.rpartition("/")[2].lower()):
             return href
@@ -40,7 +40,7 @@ def _find_large_image(dom: Dom) -> str:
 
 
 def content_image_href(attributes: Mapping[str, str | None]) -> str:
-    """The address of an <img>, as written; empty for icons, portraits and what only fills a place."""
+    """The href of an <img> as written; empty for icons, portraits and placeholders."""
     href = _image_href(attributes)
     return "" if not href or _is_small(attributes) or _DECORATION.search(href.lower()) else href
 
@@ -48,7 +48,7 @@ def content_image_href(attributes: Mapping[str, str | None]) -> str:
 def _image_href(attributes: Mapping[str, str | None]) -> str:
     for source in _SOURCE_ATTRIBUTES:
         href = (attributes.get(source) or "").strip()
-        # Pages that load their images late hold a drop of data where the address will be.
+        # Lazy-loaded images have a small data: URL as placeholder.
         if href and not href.startswith("data:") and len(href) <= MAX_HREF_CHARS:
             return href
     return ""
@@ -56,7 +56,7 @@ def _image_href(attributes: Mapping[str, str | None]) -> str:
 
 def _is_small(attributes: Mapping[str, str | None]) -> bool:
     for side in ("width", "height"):
-        said = (attributes.get(side) or "").strip().removesuffix("px")
-        if said.isdecimal() and int(said[:9]) < SMALL_PIXELS:
+        size = (attributes.get(side) or "").strip().removesuffix("px")
+        if size.isdecimal() and int(size[:9]) < SMALL_PIXELS:
             return True
     return False

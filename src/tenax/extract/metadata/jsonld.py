@@ -1,4 +1,4 @@
-"""What a page tells machines about itself in JSON-LD, read as it is found: broken, nested, repeated, escaped."""
+"""Reads JSON-LD as found on the web: broken, nested, repeated, escaped."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from msgspec import structs
 from tenax.model import Value
 
 MAX_SCRIPT_CHARS: Final = 1_000_000
-"""A script longer than this is a URL list, not a description of the page."""
+"""A longer script is a data list, not a description of the page."""
 MAX_SCRIPTS: Final = 30
 MAX_NODES: Final = 500
-"""Nodes looked at on one page."""
+"""Nodes examined per page."""
 MAX_DEPTH: Final = 6
 _MAX_REPAIRED_CHARS: Final = 300_000
 _MAX_STRINGS: Final = 50
 
 _JsonNode = Mapping[str, Any]
 
-# Types end with these.
+# Suffixes of article types.
 _ARTICLE_SUFFIXES: Final = ("Article", "Posting", "Report", "Review", "Recipe", "HowTo", "NewsItem", "CreativeWork")
 _PAGE_SUFFIXES: Final = ("WebPage", "ItemPage", "AboutPage", "CollectionPage", "ProfilePage", "FAQPage")
-# Types are these.
+# Complete type names.
 _CONTENT_TYPES: Final = frozenset(("QAPage", "Question", "VideoObject", "PodcastEpisode", "Book", "Course", "Event"))
 _UNRELATED_TYPES: Final = frozenset(("JobPosting", "UserReview", "Review", "ClaimReview", "EmployerReview"))
 _CHILD_KEYS = ("@graph", "mainEntity", "mainEntityOfPage", "itemListElement", "hasPart", "item", "about", "subjectOf")
-"""Where the node of the page may be within another; lists of other pages are told apart by their address."""
+"""Keys under which the page's node may be nested; nodes of other pages are recognized by their URL."""
 
 _CONTROLS = re.compile(r"[\x00-\x1f]+")
 _SCRIPT_PREFIX = re.compile(r"^\s*(?:<!--|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[)")
 _SCRIPT_SUFFIX = re.compile(r"(?:-->|//\s*\]\]>|/\*\s*\]\]>\s*\*/|\]\]>|;)\s*$")
-# Each alternative runs to the end when its own is missing, so that no text is read twice.
+# Each alternative matches to the end of the text when its end is missing, so no text is scanned twice.
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"?|/\*(?:[^*]|\*(?!/))*+(?:\*/)?|//[^\n]*|,(?=\s*[,}\]])', re.DOTALL)
 _BAD_ESCAPE = re.compile(r"\\(?![\"\\/bfnrtu])|\\u(?![0-9a-fA-F]{4})")
 _SCHEMA_ORG = re.compile(r"^https?://schema\.org/", re.IGNORECASE)
 
 
 class JsonLdMetadata(Value, frozen=True):
-    """What the node of this page says; texts as written."""
+    """Values of this page's node; texts as written."""
 
     types: tuple[str, ...] = ()
     headline: str = ""
@@ -58,7 +58,7 @@ class JsonLdMetadata(Value, frozen=True):
 
 
 def read_jsonld(scripts: Iterable[str], url: str | None = None) -> JsonLdMetadata:
-    """What the scripts of a page say about it. `url` tells its node from those of other pages on it."""
+    """What the scripts say about the page. `url` distinguishes its node from those of other pages."""
     nodes: list[_JsonNode] = []
     for number, script in enumerate(scripts):
         if number >= MAX_SCRIPTS or len(nodes) >= MAX_NODES:
@@ -68,19 +68,19 @@ def read_jsonld(scripts: Iterable[str], url: str | None = None) -> JsonLdMetadat
         return JsonLdMetadata()
     by_id = {node["@id"]: node for node in nodes if isinstance(node.get("@id"), str) and len(node) > 2}
     points = [_node_score(node, url) for node in nodes]
-    # Of equals the first: the order of the page stays.
+    # Equal scores keep the order of the page.
     apt = sorted((number for number, point in enumerate(points) if point > 0), key=lambda number: -points[number])
     return _merge_nodes([nodes[number] for number in apt[:4]], nodes, by_id)
 
 
 def to_texts(metadata: JsonLdMetadata) -> dict[str, Sequence[str]]:
-    """What a description says, by the names of its fields, without those it says nothing for."""
+    """The non-empty fields by name."""
     values = structs.asdict(metadata).items()
     return {name: (value,) if isinstance(value, str) else value for name, value in values if value}
 
 
 def parse_nodes(script: str, limit: int = MAX_NODES) -> list[_JsonNode]:
-    """The nodes in one script, outermost first; none when it is beyond repair."""
+    """The nodes in one script, outermost first; none when it cannot be repaired."""
     found: list[_JsonNode] = []
     row: list[object] = [_parse_script(script)]
     for _ in range(MAX_DEPTH):
@@ -109,11 +109,11 @@ def _parse_script(script: str) -> object:
 
 
 def _repaired_scripts(script: str) -> Iterator[str]:
-    """The script as it is, then mended further and further."""
+    """The script as it is, then with more and more repairs."""
     yield script
     text = _SCRIPT_SUFFIX.sub("", _SCRIPT_PREFIX.sub("", script[:_MAX_REPAIRED_CHARS], count=1), count=1).strip()
     yield _CONTROLS.sub(" ", text)
-    # Comments end with their line, so they go before the line breaks do.
+    # A comment ends with its line, so comments are removed before line breaks.
     text = _TOKENS.sub(lambda found: _BAD_ESCAPE.sub("", found[0]) if found[0][0] == '"' else "", text)
     text = _CONTROLS.sub(" ", text)
     yield text
@@ -123,7 +123,7 @@ def _repaired_scripts(script: str) -> Iterator[str]:
 
 
 def unescape_html(text: str) -> str:
-    """The text with its character references resolved; as it is when one of them is beyond any number."""
+    """The text with character references resolved; unchanged when one of them is out of range."""
     try:
         return html.unescape(text) if "&" in text else text
     except ValueError:
@@ -136,7 +136,7 @@ def node_types(node: _JsonNode) -> tuple[str, ...]:
 
 
 def read_strings(value: object) -> list[str]:
-    """The texts of a value that may be one, several or a node with a name or a value."""
+    """The texts of a value: a string, a list, or a node with a name or a value."""
     if isinstance(value, str):
         return [value] if value.strip() else []
     if value is None:
@@ -161,10 +161,10 @@ def read_strings(value: object) -> list[str]:
 
 
 def _node_score(node: _JsonNode, url: str | None) -> int:
-    """How well a node may be the one of this page; 0 when it is not."""
+    """How well a node fits this page; 0 when it does not."""
     kinds = node_types(node)
     kind_points = max(map(_kind_points, kinds), default=0)
-    # Crumbs, logos and lists are most of them.
+    # Breadcrumbs, logos and lists are the most frequent.
     if not kind_points:
         return 0
     if not _UNRELATED_TYPES.isdisjoint(kinds) and not any(kind.endswith("Article") for kind in kinds):
@@ -201,7 +201,7 @@ def _node_urls(value: object) -> list[str]:
 
 
 def _url_path(url: str) -> str:
-    """What tells one page of a site from another: no scheme, host, query, fragment or closing slash."""
+    """The part of a URL that identifies a page within a site: no scheme, host, query, fragment or trailing slash."""
     rest = url.partition("://")[2] or url
     return rest.partition("/")[2].partition("#")[0].partition("?")[0].rstrip("/").casefold()
 
@@ -249,7 +249,7 @@ def _read_authors(node: _JsonNode, by_id: Mapping[str, _JsonNode]) -> tuple[str,
 
 
 def _resolve_reference(value: object, by_id: Mapping[str, _JsonNode]) -> object:
-    """The node that a reference stands for."""
+    """The node that a reference points to."""
     if isinstance(value, dict) and "name" not in value and isinstance(reference := value.get("@id"), str):
         return by_id.get(reference)
     return value

@@ -1,8 +1,7 @@
-"""What a page says about itself: title, authors, dates, image, language, address, hints for robots and kind.
+"""Metadata of a page: title, authors, dates, image, language, canonical URL, robots hints and kind.
 
-Each fact is asked of the sources in the order of trust below, and the first good answer counts. Every text here may be
-shown on a terminal, so it leaves without control characters, escape sequences and marks that turn the direction of
-writing.
+The sources of each field are tried in the order of trust below; the first usable value wins. Every text may be shown on
+a terminal, so control characters, escape sequences and bidirectional marks are removed.
 """
 
 from __future__ import annotations
@@ -35,77 +34,41 @@ MAX_DESCRIPTION_CHARS = 5_000
 MAX_NAME_CHARS = 200
 MAX_KEYWORDS = 50
 
-# The order of trust. "ld" is a field of the JSON-LD node of this page, anything else the name of a meta.
+# Most trusted first. "ld" is a field of this page's JSON-LD node, anything else is the name of a meta.
 TITLE_SOURCES: Final = (
     *("ld headline", "dc.title", "dcterms.title", "og:title"),
     *("twitter:title", "citation_title", "parsely-title", "title"),
 )
 DESCRIPTION_SOURCES: Final = (
-    "description",
-    "og:description",
-    "twitter:description",
-    "ld description",
-    "dc.description",
+    *("description", "og:description", "twitter:description", "ld description", "dc.description"),
 )
 AUTHOR_SOURCES: Final = (
-    "ld authors",
-    *("citation_author", "author", "article:author", "article:author_name", "og:article:author", "dc.creator"),
-    *(
-        "dcterms.creator",
-        "dc.creator.author",
-        "sailthru.author",
-        "parsely-author",
-        "byl",
-        "shareaholic:article_author_name",
-    ),
-    *("twitter:creator:name", "article_author", "authors", "creator"),
+    *("ld authors", "citation_author", "author", "article:author", "article:author_name", "og:article:author"),
+    *("dc.creator", "dcterms.creator", "dc.creator.author", "sailthru.author", "parsely-author", "byl"),
+    *("shareaholic:article_author_name", "twitter:creator:name", "article_author", "authors", "creator"),
 )
 PUBLISHED_SOURCES: Final = (
-    *("article:published_time", "og:article:published_time", "og:published_time", "article:published", "ld published"),
-    *("datepublished", "citation_publication_date", "citation_online_date", "citation_date", "dcterms.issued"),
-    *("dc.date.issued", "dcterms.created", "dc.date.created", "dcterms.date", "dc.date", "sailthru.date"),
-    *(
-        "parsely-pub-date",
-        "publish-date",
-        "publish_date",
-        "publication_date",
-        "pubdate",
-        "cxenseparse:recs:publishtime",
-    ),
-    *("article.published", "date", "created", "originalpublicationdate", "datecreated", "timestamp"),
+    *("article:published_time", "og:article:published_time", "og:published_time", "article:published"),
+    *("ld published", "datepublished", "citation_publication_date", "citation_online_date", "citation_date"),
+    *("dcterms.issued", "dc.date.issued", "dcterms.created", "dc.date.created", "dcterms.date", "dc.date"),
+    *("sailthru.date", "parsely-pub-date", "publish-date", "publish_date", "publication_date", "pubdate"),
+    *("cxenseparse:recs:publishtime", "article.published", "date", "created", "originalpublicationdate"),
+    *("datecreated", "timestamp"),
 )
 MODIFIED_SOURCES: Final = (
-    "ld modified",
-    *(
-        "article:modified_time",
-        "og:updated_time",
-        "og:article:modified_time",
-        "datemodified",
-        "dateupdate",
-        "dcterms.modified",
-    ),
-    *("dc.date.modified", "last-modified", "lastmod", "revised"),
+    *("ld modified", "article:modified_time", "og:updated_time", "og:article:modified_time", "datemodified"),
+    *("dateupdate", "dcterms.modified", "dc.date.modified", "last-modified", "lastmod", "revised"),
 )
 IMAGE_SOURCES: Final = (
-    "og:image",
-    "og:image:secure_url",
-    "og:image:url",
-    "ld image",
-    "twitter:image",
-    "twitter:image:src",
-    "image",
+    *("og:image", "og:image:secure_url", "og:image:url", "ld image", "twitter:image", "twitter:image:src", "image"),
 )
 SITE_NAME_SOURCES: Final = (
-    "og:site_name",
-    "ld site_name",
-    "application-name",
-    "apple-mobile-web-app-title",
-    "dc.publisher",
+    *("og:site_name", "ld site_name", "application-name", "apple-mobile-web-app-title", "dc.publisher"),
 )
 KEYWORD_SOURCES: Final = ("ld keywords", "article:tag", "news_keywords", "keywords", "parsely-tags", "dc.subject")
 SECTION_SOURCES: Final = ("article:section", "ld section", "parsely-section", "section")
 
-# Most pages say none of these, and a set is asked in one go.
+# Most pages have none of these; a set intersection checks all at once.
 _AUTHOR_SOURCE_SET, _PUBLISHED_SOURCE_SET, _MODIFIED_SOURCE_SET = (
     frozenset(AUTHOR_SOURCES),
     frozenset(PUBLISHED_SOURCES),
@@ -122,7 +85,7 @@ _VALUED_RULES = frozenset(("unavailable_after", "max-snippet", "max-image-previe
 
 
 class Metadata(Value, frozen=True):
-    """What the page says about itself. Addresses are as written, not resolved; dates are ISO 8601."""
+    """Metadata of a page. URLs are as written, not resolved; dates are ISO 8601."""
 
     title: str = ""
     description: str = ""
@@ -139,27 +102,27 @@ class Metadata(Value, frozen=True):
     section: str = ""
     keywords: tuple[str, ...] = ()
     document_title: str = ""
-    """The whole <title>, or what stands in for it: a browser's tab shows it, and walls are known by it."""
+    """The whole <title>, or its substitute: shown in a browser tab, and used to recognize block pages."""
     feeds: tuple[str, ...] = ()
     next_href: str = ""
-    """Where it says that it goes on."""
+    """The declared next page."""
 
 
 class MetadataSources:
-    """Who may be asked: the head of the page, the node of its JSON-LD, and the body itself."""
+    """The sources of metadata: the head of the page, its JSON-LD node, and the body."""
 
     def __init__(self, dom: Dom, url: str | None, text: str | None = None, head: Head | None = None) -> None:
         self.dom = dom
         self.head = read_head(dom) if head is None else head
         self.values_by_source = _collect_values(self.head, url)
-        """What metas and JSON-LD say, by the names of the lists above; whoever says nothing is missing."""
+        """Values of metas and JSON-LD by the names of the lists above; sources without a value are missing."""
         self.site_names = _collect_site_names(self.all_values(SITE_NAME_SOURCES), url)
-        """What the site may be called where a title or an author repeats it; its host too."""
+        """Names of the site that a title or an author may repeat, its host included."""
         self.title = _choose_title(self)
         self._text = text
         self._lines: list[str] | None = None
         self._lines_with_years: Sequence[str] | None = None
-        """Of whoever found the other lines; None when nobody did."""
+        """From the search for the other lines; None before it has run."""
 
     @property
     def text(self) -> str:
@@ -169,7 +132,7 @@ class MetadataSources:
 
     @property
     def lines(self) -> list[str]:
-        """Those near the title, each once: both the date and the authors are looked for there."""
+        """The lines near the title, each once: searched for both the date and the authors."""
         if self._lines is None:
             searcher = self.dom.searcher
             found = searcher.find_byline_lines(title_prefix(self.title)) if searcher is not None else None
@@ -179,21 +142,21 @@ class MetadataSources:
 
     @property
     def lone_dates(self) -> list[str]:
-        """Lines that are hardly more than a date."""
+        """Lines that contain little more than a date."""
         lines = self._lines_with_years
         return filter_lone_dates(find_lines_with_years(self.text) if lines is None else lines)
 
     def all_values(self, names: Sequence[str]) -> list[str]:
-        """Every answer, in the order of the names."""
+        """All values, in the order of the names."""
         return _all_values(self.values_by_source, names)
 
     def first_value(self, names: Sequence[str], max_chars: int) -> str:
-        """The first answer that says something, safe to show."""
+        """The first non-empty value, safe to display."""
         return _first_value(self.values_by_source, names, max_chars)
 
 
 def skim_metadata(dom: Dom, robots_header: str | None = None, robot_names: Sequence[str] = ()) -> Metadata:
-    """What the head of the page alone says, where the rest is not wanted; see `read_metadata`."""
+    """Metadata from the head alone; see `read_metadata`."""
     head = read_head(dom)
     is_noindex, is_nofollow = _read_robots_hints(head, robots_header, robot_names)
     title = clean_text(head.title, MAX_TITLE_CHARS) or clean_text(head.meta("og:title"), MAX_TITLE_CHARS)
@@ -220,10 +183,10 @@ def read_metadata(
     head: Head | None = None,
     robot_names: Sequence[str] = (),
 ) -> Metadata:
-    """`robots_header` is X-Robots-Tag; see `parse_robots_hints`. Without `now` no dates: one must not lie in the future.
+    """`robots_header` is X-Robots-Tag; see `parse_robots_hints`. Without `now` there are no dates: they need a limit.
 
-    `text` and `head` are the page's, from a caller who has them already; the text is searched for a byline and a date
-    near the title.
+    `text` and `head` are the page's, if the caller already has them. The text is searched for a byline and a date near
+    the title.
     """
     page = MetadataSources(dom, url, text, head)
     head = page.head
@@ -256,8 +219,8 @@ def _collect_values(head: Head, url: str | None) -> Mapping[str, Sequence[str]]:
     if not head.scripts:
         return head.meta_values
     described = read_jsonld(head.scripts, url or head.canonical)
-    # No meta has such a name: theirs are without spaces.
-    return head.meta_values | {f"ld {name}": said for name, said in to_texts(described).items()}
+    # Cannot collide: meta names have no spaces.
+    return head.meta_values | {f"ld {name}": texts for name, texts in to_texts(described).items()}
 
 
 def _collect_site_names(declared_names: Iterable[str], url: str | None) -> list[str]:
@@ -273,15 +236,15 @@ def _all_values(values_by_source: Mapping[str, Sequence[str]], names: Sequence[s
 
 def _first_value(values_by_source: Mapping[str, Sequence[str]], names: Sequence[str], max_chars: int) -> str:
     for name in names:
-        for said in values_by_source.get(name, ()):
-            if text := clean_text(said, max_chars):
+        for value in values_by_source.get(name, ()):
+            if text := clean_text(value, max_chars):
                 return text
     return ""
 
 
 def clean_text(text: str, max_chars: int) -> str:
-    """One line of text that is safe to show anywhere, at most so long."""
-    # Sliced before it is cleaned: a ten-megabyte title must not cost ten megabytes of work.
+    """One line of text, at most `max_chars` long, safe to display anywhere."""
+    # Slice before cleaning: bounds the cost of a ten-megabyte title.
     text = collapse_spaces(text[: 4 * max_chars])
     if not text.isprintable():
         text = " ".join(_UNPRINTABLE.sub("", _ESCAPE_SEQUENCE.sub("", text)).split())
@@ -296,11 +259,10 @@ def _read_robots_hints(head: Head, header: str | None, names: Sequence[str]) -> 
 def parse_robots_hints(
     metas: Iterable[tuple[str, str]], header: str | None, names: Sequence[str] = ()
 ) -> tuple[bool, bool]:
-    """Whether the page asks us not to keep it and not to follow its links: (noindex, nofollow).
+    """Whether the page asks not to be indexed and its links not to be followed: (noindex, nofollow).
 
-    `metas` are pairs of name and content; `header` is X-Robots-Tag, several of them joined by commas or newlines.
-    The strictest answer wins, whether it was given to every robot or to us by one of our names; `names` are further
-    ones of those.
+    `metas` are pairs of name and content; `header` is X-Robots-Tag, several values joined by commas or newlines. The
+    strictest rule wins, whether it addresses all robots or one of our names; `names` are additional ones.
     """
     ours = OUR_ROBOT_NAMES.union(names)
     rules: set[str] = set()
@@ -314,7 +276,7 @@ def parse_robots_hints(
 
 
 def _applicable_rules(header: str, robot_names: frozenset[str]) -> Iterable[str]:
-    """The rules of one X-Robots-Tag line; a robot's name before a colon claims what follows it."""
+    """The rules of one X-Robots-Tag line; a robot name before a colon applies to what follows it."""
     is_ours = True
     for part in header.split(","):
         before, colon, after = part.partition(":")
@@ -327,8 +289,8 @@ def _applicable_rules(header: str, robot_names: frozenset[str]) -> Iterable[str]
 
 
 def _choose_title(page: MetadataSources) -> str:
-    dom, told = page.dom, page.all_values(TITLE_SOURCES)[:MAX_HEADINGS]
-    title = choose_title(dom.h1_texts, told, page.head.title, page.site_names, dom.subheading_texts)
+    dom, titles = page.dom, page.all_values(TITLE_SOURCES)[:MAX_HEADINGS]
+    title = choose_title(dom.h1_texts, titles, page.head.title, page.site_names, dom.subheading_texts)
     return clean_text(title, MAX_TITLE_CHARS)
 
 
@@ -338,7 +300,7 @@ def _choose_authors(page: MetadataSources) -> tuple[str, ...]:
 
 
 def _author_sources(page: MetadataSources) -> Iterator[Iterable[str]]:
-    """What each source says, asked only when those before it named nobody."""
+    """The values of each source, read only when the sources before it named nobody."""
     answers = page.values_by_source
     for name in () if _AUTHOR_SOURCE_SET.isdisjoint(answers) else AUTHOR_SOURCES:
         if name in answers:
@@ -354,32 +316,35 @@ def _author_sources(page: MetadataSources) -> Iterator[Iterable[str]]:
 def _choose_dates(
     page: MetadataSources, url: str | None, now: float, language: str | None
 ) -> tuple[str | None, str | None]:
-    """When it was published and modified; each None when nobody tells."""
+    """Publication and modification date; each None when unknown."""
     is_month_first = (language or "en-US") in _MONTH_FIRST_LANGUAGES
     answers = page.values_by_source
 
     def first(texts: Iterable[str]) -> str | None:
         return next((date for text in texts if (date := parse_date(text, now, is_month_first=is_month_first))), None)
 
-    told = None if _PUBLISHED_SOURCE_SET.isdisjoint(answers) else first(page.all_values(PUBLISHED_SOURCES))
+    published = None if _PUBLISHED_SOURCE_SET.isdisjoint(answers) else first(page.all_values(PUBLISHED_SOURCES))
     modified = None if _MODIFIED_SOURCE_SET.isdisjoint(answers) else first(page.all_values(MODIFIED_SOURCES))
     in_url = parse_url_date(url, now) if url else None
-    if told is not None:
-        # Of two moments by one clock the first is when it was published, the other when it was changed.
-        again = first(page.all_values(("ld published",)))
-        told = (
-            min(told, again)
-            if again and again[10:] and again[19:] == told[19:] and are_adjacent_days(told, again)
-            else told
+    if published is not None:
+        # Of two timestamps by one clock, the earlier is the publication and the later the modification.
+        ld_published = first(page.all_values(("ld published",)))
+        published = (
+            min(published, ld_published)
+            if ld_published
+            and ld_published[10:]
+            and ld_published[19:] == published[19:]
+            and are_adjacent_days(published, ld_published)
+            else published
         )
-        # The day of a machine may be another time zone's; the address and the reader have the day of the place.
-        local = in_url or (first(page.lines) if is_near_midnight(told) else None)
-        return (local if local and are_adjacent_days(told, local) else told), modified
+        # A machine's date may be in another time zone; the URL and the visible text have the local day.
+        local = in_url or (first(page.lines) if is_near_midnight(published) else None)
+        return (local if local and are_adjacent_days(published, local) else published), modified
     return in_url or first(_body_date_texts(page)) or modified, modified
 
 
 def _body_date_texts(page: MetadataSources) -> Iterator[str]:
-    """What the body says of the date, each source asked only when those before it told none."""
+    """Date texts in the body; each source is read only when those before it had none."""
     yield from find_date_texts(page.dom)
     yield from filter_datable(page.lines)
     yield from page.lone_dates
@@ -387,12 +352,12 @@ def _body_date_texts(page: MetadataSources) -> Iterator[str]:
 
 
 def _choose_keywords(page: MetadataSources) -> tuple[str, ...]:
-    """Of the first source that has any."""
+    """The keywords of the first source that has any."""
     answers = page.values_by_source
     for name in KEYWORD_SOURCES:
         if name not in answers:
             continue
-        texts = [part for said in answers[name] for part in said[:MAX_DESCRIPTION_CHARS].split(",")]
+        texts = [part for value in answers[name] for part in value[:MAX_DESCRIPTION_CHARS].split(",")]
         if words := [word for text in texts[:MAX_KEYWORDS] if (word := clean_text(text, MAX_NAME_CHARS))]:
             return tuple(dict.fromkeys(words))
     return ()
@@ -406,13 +371,13 @@ def _declared_language(dom: Dom, head: Head) -> str | None:
 
 
 def normalize_language(tag: str) -> str | None:
-    """A language tag as BCP 47 writes it, such as `en`, `en-GB` or `zh-Hant-TW`; None when it is none."""
+    """A language tag in BCP 47 form, such as `en`, `en-GB` or `zh-Hant-TW`; None when it is invalid."""
     return _normalize_tag(tag.strip()[:40]) if tag else None
 
 
 @lru_cache(maxsize=256)
 def _normalize_tag(tag: str) -> str | None:
-    """Remembered, for all pages of a site say the same."""
+    """Cached, because all pages of a site use the same tag."""
     found = _LANGUAGE_TAG.fullmatch(tag)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Which of the titles a page has is its own: the headline, without the name of the site."""
+"""Chooses the title of a page: the headline without the site name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHORT_TITLE_CHARS: Final = 8
 _LONG_TITLE_CHARS: Final = 15
 _MIN_HEADLINE_WORDS: Final = 5
 _MIN_WORD_OVERLAP: Final = 0.6
-"""The share of common words from which two titles are one."""
+"""Titles that share at least this ratio of words are the same."""
 
 
 def choose_title(
@@ -31,9 +31,9 @@ def choose_title(
 ) -> str:
     """The title of the page.
 
-    `headings` are its <h1>, `metadata_titles` what metadata say in the order of trust, `document_title` its <title>. A heading
-    that agrees with any of them is what a reader sees as the title; without one, the most trusted is freed of the
-    site's name. `lower_headings` are its <h2> and <h3>, looked at only where the <h1> is a part of the title.
+    `headings` are its <h1>, `metadata_titles` those of the metadata, most trusted first, `document_title` its <title>.
+    A heading that agrees with any of them is the title that a reader sees. Without one, the most trusted title is used
+    without the site name. `lower_headings` are its <h2> and <h3>, used only where the <h1> is a part of the title.
     """
     headings = [text for heading in headings if (text := _one_line_title(heading))]
     metadata_titles = [text for title in metadata_titles if (text := _one_line_title(title))]
@@ -44,7 +44,7 @@ def choose_title(
         folded = _fold_text(heading)
         if len(heading) < _MIN_HEADING_CHARS or _is_folded_site_name(folded, names):
             continue
-        # Mostly they are the same to the letter.
+        # Usually they are identical.
         if (folded and heading in metadata_titles) or any(_are_same_title(folded, other) for other in metadata_titles):
             return heading
         if document_title and _are_same_title(folded, document_title):
@@ -58,7 +58,7 @@ def choose_title(
 def _find_subheading(
     heading: str, metadata_titles: Sequence[str], document_title: str, lower_headings: Iterable[str]
 ) -> str:
-    """What the rest of the document's title is called elsewhere, when the heading is only a part of that title."""
+    """The heading that equals the rest of the document title, when the first heading is only a part of that title."""
     whole, part = _fold_text(document_title), _fold_text(heading)
     if len(part) * 2 > len(whole):
         return ""
@@ -70,7 +70,7 @@ def _find_subheading(
 
 
 def strip_site_name(title: str, names: set[str]) -> str:
-    """The title without the parts at its ends that name the site; `names` are folded."""
+    """The title without leading and trailing parts that name the site; `names` are folded."""
     pieces = _TITLE_SEPARATOR.split(title)
     kept = title
     for piece in (pieces[-1], pieces[0]) if len(pieces) > 1 else ():
@@ -81,13 +81,13 @@ def strip_site_name(title: str, names: set[str]) -> str:
 
 
 def _is_site_suffix(piece: str, title: str) -> bool:
-    """Whether the last part is short beside a whole headline: the name of a site or of a section, most often."""
+    """Whether the last part is short beside a whole headline: usually the name of a site or section."""
     rest = title.removesuffix(piece)
     return rest != title and len(rest.split()) >= _MIN_HEADLINE_WORDS and len(piece) * 2 < len(rest)
 
 
 def _is_site_name(text: str, names: set[str]) -> bool:
-    """Whether a text is a name of the site, or written together is its host."""
+    """Whether a text is a name of the site, or equals its host when written without spaces."""
     return _is_folded_site_name(_fold_text(text), names)
 
 
@@ -100,14 +100,14 @@ def _strip_separators(text: str) -> str:
 
 
 def _are_same_title(one: str, other: str) -> bool:
-    """Whether a heading, which is folded, and another title are the same."""
+    """Whether a folded heading and another title are the same."""
     two = _fold_text(other)
     if not one or not two:
         return False
     if one == two:
         return True
     pieces = [_fold_text(piece) for piece in _TITLE_SEPARATOR.split(other)]
-    # A short heading at the end of a title is the name of the site more often than that of the page.
+    # A short heading at the end of a title is more often the site name than the page title.
     if one == pieces[0] or (len(one) > _SHORT_TITLE_CHARS and one in pieces):
         return True
     short, long = sorted((one, two), key=len)
@@ -115,7 +115,7 @@ def _are_same_title(one: str, other: str) -> bool:
 
 
 def _word_overlap(one: str, two: str) -> float:
-    """The share of words in common."""
+    """The ratio of common words."""
     first, second = set(one.split()), set(two.split())
     return len(first & second) / max(1, min(len(first), len(second))) if min(len(first), len(second)) > 2 else 0.0
 
@@ -123,12 +123,12 @@ def _word_overlap(one: str, two: str) -> float:
 def _fold_text(text: str) -> str:
     text = text[:MAX_CHARS]
     if text.isascii():
-        return " ".join(text.encode().translate(_FOLD_TABLE).decode().split())  # the same, in a third of the time
+        return " ".join(text.encode().translate(_FOLD_TABLE).decode().split())  # same result in a third of the time
     return " ".join(_WORDS.findall(text.casefold()))
 
 
 _fold_name = lru_cache(maxsize=256)(_fold_text)
-"""Remembered, for all pages of a site say the same; names are short."""
+"""Cached, because all pages of a site use the same names; names are short."""
 
 
 def _one_line_title(text: str) -> str:

@@ -1,6 +1,5 @@
-/* What Python calls. Each answer is msgpack in memory of the page, good until the next call for that page; a size of 0
- * says that the page could not be read here.
- */
+/* The functions that Python calls. Each answer is msgpack in memory of the page, valid until the next call for that
+ * page; a size of 0 means that the page is unsupported here. */
 #include <stdlib.h>
 
 #include "language.h"
@@ -24,21 +23,21 @@ EXPORT void native_page_free(Page *page)
     free(page);
 }
 
-/* After the last call for a page: what its memory is worth is not much, but a long page has much of it. */
+/* After the last call for a page: frees the memory of a long page. */
 EXPORT void native_page_close(Page *page) { arena_reset(&page->arena); }
 
-/* Why the last call for a page gave nothing. */
+/* Why the last call for a page failed. */
 EXPORT const char *native_error(const Page *page) { return page->arena.error ? page->arena.error : ""; }
 
-/* The numbers of tags as we know them, for comparison: names and numbers, a line each. */
+/* Our tag numbers, for comparison: names and numbers, one per line. */
 #define TAG_LINE(name, number) #name " " #number "\n"
 EXPORT const char *native_tags(void) { return EACH_TAG(TAG_LINE); }
 
-/* Which characters we know, for comparison. */
+/* Our Unicode version, for comparison. */
 EXPORT const char *native_unicode_version(void) { return unicode_version(); }
 
-/* What we see of a node, for comparison: tag, type, size of its text, whether it has a parent, a child, and one next to
- * it. Enough to tell whether the mirror in dom.h is true. */
+/* Our view of a node, for comparison: tag, type, size of its text, whether it has a parent, a child, and a next
+ * node. Enough to check the mirror in dom.h. */
 EXPORT void native_node_fields(const Node *node, uint64_t seen[8])
 {
     Text text = node_text(node);
@@ -58,8 +57,8 @@ static size_t set_answer(const Pack *pack, const uint8_t **answer)
     return pack->size;
 }
 
-/* The first call for a page: the walk, and what its head says; of a page that is only skimmed, not who and when it is
- * by. The tree must stay until the last call. */
+/* The first call for a page: the walk, and the head; for a skimmed page, without author and date. The tree must stay
+ * until the last call. */
 EXPORT size_t native_open(Page *page, Node *root, bool is_skimmed, const uint8_t **answer)
 {
     arena_reset(&page->arena);
@@ -76,7 +75,7 @@ EXPORT size_t native_open(Page *page, Node *root, bool is_skimmed, const uint8_t
     return set_answer(&pack, answer);
 }
 
-/* Text and links, of a page that is not to be read closer. */
+/* Text and links, for a page that is only skimmed. */
 EXPORT size_t native_skim(Page *page, const uint8_t **answer)
 {
     if (setjmp(page->arena.broken))
@@ -108,7 +107,7 @@ static Text article_text(Page *page)
     return (Text){made, (uint32_t)(to - made)};
 }
 
-/* The first kept paragraph that says something; none where there is none. */
+/* The first kept paragraph with real content; empty if there is none. */
 static Text first_paragraph(Page *page)
 {
     const Blocks *blocks = &page->blocks;
@@ -127,17 +126,17 @@ static uint32_t count_words(const Page *page)
     return words;
 }
 
-static void judge(Page *page)
+static void score_page(Page *page)
 {
     read_blocks(page);
     read_layout(page);
     read_kind(page);
     select_article(page);
     if (page->selection.kept.count != page->blocks.texts.count)
-        page_fail(&page->arena, "not every block was judged");
+        page_fail(&page->arena, "not every block was scored");
 }
 
-/* Everything but the metadata and the Markdown. `numbers` are those of the hints, then those of the address. */
+/* Everything but the metadata and the Markdown. `numbers` are those of the hints, then those of the URL. */
 EXPORT size_t native_read(Page *page, const uint8_t *title, uint32_t title_size, const double *numbers,
                           const uint8_t **answer)
 {
@@ -146,9 +145,9 @@ EXPORT size_t native_read(Page *page, const uint8_t *title, uint32_t title_size,
     page->hints.title = (Text){title, title_size};
     memcpy(page->hints.numbers, numbers, sizeof page->hints.numbers);
     memcpy(page->hints.address, numbers + PAGE_HINT_NUMBERS, sizeof page->hints.address);
-    judge(page);
+    score_page(page);
     Text text = strip_controls(&page->arena, page->blocks.marked);
-    /* Where nothing but our own marks was taken out, there is nothing to take out of its parts. */
+    /* If only our own marks were removed, the parts need no cleaning. */
     bool is_clean = text.size + page->blocks.marks == page->blocks.marked.size;
     Text article = article_text(page);
     article = is_clean ? article : strip_controls(&page->arena, article);
@@ -171,8 +170,8 @@ EXPORT size_t native_read(Page *page, const uint8_t *title, uint32_t title_size,
     return set_answer(&pack, answer);
 }
 
-/* Lines of the text that was read: those near the title, which is given in lower case, and those that may be a date and
- * hardly more. */
+/* Lines of the text: those near the title, which is given in lower case, and those that may be little more than a
+ * date. */
 EXPORT size_t native_byline_lines(Page *page, const uint8_t *title, uint32_t size, const uint8_t **answer)
 {
     if (page->text.at == NULL)
@@ -181,15 +180,15 @@ EXPORT size_t native_byline_lines(Page *page, const uint8_t *title, uint32_t siz
         return 0;
     Pack pack = pack_begin(&page->arena, LINES_BYTES);
     pack_array(&pack, 2);
-    pack_lines_around(page, (Text){title, size}, &pack);
+    pack_byline_lines(page, (Text){title, size}, &pack);
     pack_lines_with_years(page, &pack);
     return set_answer(&pack, answer);
 }
 
 EXPORT bool native_may_have_script_dates(const Page *page) { return may_have_script_dates(page); }
 
-/* The Markdown of what was kept. `joined` holds the addresses for the hrefs of the last answer, each with a zero at its
- * end. */
+/* The Markdown of the kept blocks. `joined` contains the URLs for the hrefs of the last answer, each terminated by a
+ * zero. */
 EXPORT size_t native_markdown(Page *page, const uint8_t *joined, uint32_t size, const uint8_t **answer)
 {
     if (setjmp(page->arena.broken))
@@ -206,7 +205,7 @@ EXPORT size_t native_markdown(Page *page, const uint8_t *joined, uint32_t size, 
     return set_answer(&pack, answer);
 }
 
-/* Which language a sample in lower case is in, and how sure that is: a tag and a number from 0 to 1. */
+/* The language of a lower-case sample, and the confidence: a tag and a number from 0 to 1. */
 EXPORT size_t native_detect_language(Page *page, const uint8_t *sample, uint32_t size, const uint8_t **answer)
 {
     if (setjmp(page->arena.broken))

@@ -1,4 +1,4 @@
-"""The kernel as Python calls it: the library found, compared and given its tables; a page opened, read, closed."""
+"""The Python interface of the native library: load, check and initialize it; open, read and close a page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEXBOR_FUNCTIONS: Final = (
     "lxb_dom_attr_value_noi",
     "lxb_dom_attr_data_by_id",
 )
-"""What the kernel asks of the parser, in its order."""
+"""The parser functions that the library calls, in its order."""
 _LAYOUT_SAMPLE: Final = (
     "<main class=a id='' Rel hidden data-a-name-of-many-letters=b><p itemprop=c style=d>one<i>two</i>three</p>"
     "<x-y role=e>four</x-y><svg><a xlink:href=f viewbox=g>five</a></svg></main>"
@@ -41,10 +41,10 @@ _load_lock = Lock()
 
 
 class PageScan(Value, frozen=True, array_like=True):
-    """What is asked of a page before it is read, see `html.Seen`."""
+    """What is read from a page first, see `html.dom.PageScan`."""
 
     metadata_elements: list[tuple[int, bool, dict[str, str | None], str | None]]
-    """Elements that tell what the page is: see `html.Telling`."""
+    """Elements that describe the page: see `html.dom.MetadataElement`."""
     language: str | None
     xml_language: str | None
     h1_texts: list[str]
@@ -62,20 +62,20 @@ class SkimmedPage(Value, frozen=True, array_like=True):
 
 
 class NativeContent(Value, frozen=True, array_like=True):
-    """What was read in a page, see `body.Body`."""
+    """The content of a page, see `body.PageBody`."""
 
     text: str
     is_clean: bool
     truncated_at_block: int | None
     kind_index: int
-    """Its place in the table of kinds; -1 for a page without text."""
+    """Its index in the table of kinds; -1 for a page without text."""
     article: str
     abstract: str | None
     words: int
     fingerprint: bytes
     links: tuple[Link, ...]
     hrefs: list[str]
-    """What the Markdown needs the addresses of."""
+    """The hrefs that the Markdown needs resolved."""
 
 
 _scan_decoder = msgspec.msgpack.Decoder(PageScan)
@@ -87,21 +87,21 @@ _language_decoder = msgspec.msgpack.Decoder(tuple[str | None, float])
 
 
 class NativeLibrary:
-    """The library, ready. Its pages are for one thread each."""
+    """The initialized library. Each of its pages belongs to one thread."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self.functions = library
         self._spare_pages: list[int] = []
 
     def acquire_page(self) -> int:
-        """Room for a page, kept from one to the next."""
-        made: int = self._spare_pages.pop() if self._spare_pages else self.functions.native_page_new()
-        if not made:
+        """Memory for a page, reused for the next."""
+        page: int = self._spare_pages.pop() if self._spare_pages else self.functions.native_page_new()
+        if not page:
             raise MemoryError
-        return made
+        return page
 
     def truncate_text(self, root: int, max_chars: int) -> bool:
-        """As `long_text.shorten`, of a tree that no sheet is open on."""
+        """Same as `text_limit.truncate_text`, for a tree without an open `NativePage`."""
         answer: bool = self.functions.native_truncate_text(root, max_chars)
         return answer
 
@@ -114,12 +114,12 @@ class NativeLibrary:
 
 
 class NativePage:
-    """One page in the kernel's hands. The tree it was opened on must outlive it."""
+    """One page open in the native library. Its tree must outlive it."""
 
     __slots__ = ("_answer_pointer", "_library", "_page", "scan")
 
     def __init__(self, library: NativeLibrary, root: int, *, is_skimmed: bool = False) -> None:
-        """`root` is the address of the tree's root. Raises `Unsupported` as every other call does."""
+        """`root` is the address of the tree's root. Raises `Unsupported`, as do all other calls."""
         self._library = library
         self._page = library.acquire_page()
         self._answer_pointer = ctypes.c_void_p()
@@ -136,37 +136,37 @@ class NativePage:
         )
 
     def read(self, title: str, numbers: Sequence[float]) -> NativeContent:
-        """`title` is the page's in lower case; `numbers` those of the hints, then those of the address."""
-        said, given = title.encode("utf-8", "replace"), array("d", numbers)
+        """`title` is the page's in lower case; `numbers` are those of the hints, then those of the URL."""
+        encoded, values = title.encode("utf-8", "replace"), array("d", numbers)
         size = self._library.functions.native_read(
-            self._page, said, len(said), given.buffer_info()[0], self._answer_pointer
+            self._page, encoded, len(encoded), values.buffer_info()[0], self._answer_pointer
         )
         return _content_decoder.decode(self._answer_view(size))
 
     def markdown(self, addresses: Sequence[str]) -> str:
-        """After `read`; with an address for each of its hrefs, empty for one that leads nowhere."""
+        """Call after `read`, with a URL for each of its hrefs, empty for one that cannot be used."""
         joined = "".join([f"{address}\0" for address in addresses]).encode("utf-8", "replace")
         size = self._library.functions.native_markdown(self._page, joined, len(joined), self._answer_pointer)
         return _text_decoder.decode(self._answer_view(size))
 
     def find_byline_lines(self, title: str) -> tuple[list[str], list[str]] | None:
-        """After `read`; see `html.Searcher`."""
+        """Call after `read`; see `html.dom.PageSearcher`."""
         try:
-            said = title.encode()
-            size = self._library.functions.native_byline_lines(self._page, said, len(said), self._answer_pointer)
+            encoded = title.encode()
+            size = self._library.functions.native_byline_lines(self._page, encoded, len(encoded), self._answer_pointer)
             return _lines_decoder.decode(self._answer_view(size))
         except (Unsupported, UnicodeEncodeError):
             return None
 
     def may_have_script_dates(self) -> bool:
-        """See `html.Searcher`."""
+        """See `html.dom.PageSearcher`."""
         answer: bool = self._library.functions.native_may_have_script_dates(self._page)
         return answer
 
     def detect_language(self, sample: str) -> tuple[str, float]:
-        """As `detect_language.detected`."""
-        said = sample.encode("utf-8", "replace")
-        size = self._library.functions.native_detect_language(self._page, said, len(said), self._answer_pointer)
+        """Same as `language.detect.detect_sample`."""
+        encoded = sample.encode("utf-8", "replace")
+        size = self._library.functions.native_detect_language(self._page, encoded, len(encoded), self._answer_pointer)
         tag, confidence = _language_decoder.decode(self._answer_view(size))
         return tag or "", round(confidence, 3)
 
@@ -176,7 +176,7 @@ class NativePage:
             self._page = 0
 
     def _answer_view(self, size: int) -> memoryview:
-        """The answer where it lies: good until the next call."""
+        """The answer in place: valid until the next call."""
         if not size:
             raise Unsupported(self._library.functions.native_error(self._page).decode())
         answer: memoryview = _memory_view(self._answer_pointer, size, _READ_ONLY)
@@ -184,13 +184,13 @@ class NativePage:
 
 
 class Unsupported(Exception):
-    """The kernel cannot read this page; Python can."""
+    """The native library cannot read this page; Python can."""
 
 
 def open_page(root: int, *, is_skimmed: bool = False) -> NativePage | None:
-    """A page for the kernel to read, by the address of its tree's root; None if it cannot, or is not there.
+    """Open a page by the address of its tree's root; None if the library cannot read it or is missing.
 
-    Of one that is only skimmed nobody will ask who wrote it.
+    `is_skimmed`: author and date will not be asked for.
     """
     ready = load_native()
     if ready is None:
@@ -202,7 +202,7 @@ def open_page(root: int, *, is_skimmed: bool = False) -> NativePage | None:
 
 
 def load_native() -> NativeLibrary | None:
-    """The kernel, if it was built and fits the parser; looked for once."""
+    """The library, if it was built and fits the parser; searched for once."""
     with _load_lock:
         return _load_native()
 
@@ -217,19 +217,19 @@ def _load_native() -> NativeLibrary | None:
         parser = ctypes.CDLL(lexbor.__file__)
         addresses = [ctypes.cast(getattr(parser, name), ctypes.c_void_p).value for name in _LEXBOR_FUNCTIONS]
     except (OSError, AttributeError):
-        return None  # made for another machine, or a parser that shows nothing of itself
+        return None  # built for another machine, or a parser without the needed symbols
     library.native_set_lexbor((ctypes.c_void_p * len(addresses))(*addresses))
     if not _is_compatible(library):
         return None
     try:
         _send_tables(library)
     except (ImportError, AttributeError, ValueError):
-        return None  # a Python whose patterns are not read as we read them
+        return None  # this Python parses patterns differently
     return NativeLibrary(library)
 
 
 def _send_tables(library: ctypes.CDLL) -> None:
-    # Nobody else needs them.
+    # Not needed anywhere else.
     from tenax.extract.native.class_hints import pack_class_hints
     from tenax.extract.native.decision_trees import pack_decision_trees
     from tenax.extract.native.language_data import pack_language_data
@@ -274,8 +274,7 @@ def _declare_functions(library: ctypes.CDLL) -> ctypes.CDLL:
 
 
 def _is_compatible(library: ctypes.CDLL) -> bool:
-    """Whether it knows the characters that Python knows, and its picture of the tree is the parser's: the numbers of
-    tags, and where a node has what."""
+    """Whether its Unicode data are Python's, and its view of the tree is the parser's: tag numbers and node layout."""
     if library.native_unicode_version().decode() != unicodedata.unidata_version:
         return False
     parser = lexbor.LexborHTMLParser(_LAYOUT_SAMPLE)

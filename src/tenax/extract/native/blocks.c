@@ -1,21 +1,20 @@
-/* A page as blocks: runs of text between the borders of elements, and how much of each is links: `parse.blocks`. */
+/* A page as blocks: runs of text between the borders of elements, and how much of each is links: `article.blocks`. */
 #include "text.h"
 #include "unicode.h"
 
 #define FOREIGN_BYTES 1.25
-#define FEW_WORDS 3
+#define MIN_SENTENCE_WORDS 3
 
-/* How often there is what is counted, in a text of a Latin script: bytes that are not the first of their character,
- * spaces, and marks of punctuation. */
+/* Counts in a text of a Latin script: bytes that do not begin a character, spaces, and punctuation. */
 typedef struct {
     uint32_t tails, spaces, pauses;
 } Counts;
 
-static Counts counts_of(Text text)
+static Counts count_latin(Text text)
 {
     Counts counts = {0, 0, 0};
     for (uint32_t n = 0; n < text.size;) {
-        /* So few that they are counted in a byte: the compiler counts many side by side. */
+        /* Few enough to count in a byte, so that the compiler vectorizes the loop. */
         uint8_t tails = 0, spaces = 0, pauses = 0;
         uint32_t end = text.size - n > UINT8_MAX ? n + UINT8_MAX : text.size;
         for (; n < end; n++) {
@@ -36,7 +35,7 @@ static void add_block(Page *page, uint32_t begin, uint32_t end, uint32_t run)
     Arena *arena = &page->arena;
     Blocks *blocks = &page->blocks;
     Text text = strip_right((Text){blocks->marked.at + begin, end - begin});
-    Counts counts = counts_of(text);
+    Counts counts = count_latin(text);
     uint32_t words = counts.spaces + 1, length = text.size - counts.tails;
     ADD(arena, blocks->texts, text);
     ADD(arena, blocks->lengths, length);
@@ -44,11 +43,11 @@ static void add_block(Page *page, uint32_t begin, uint32_t end, uint32_t run)
     ADD(arena, blocks->boxes, AT(arena, page->walk.run_boxes, run));
     ADD(arena, blocks->chars, length);
     ADD(arena, blocks->words, words);
-    ADD(arena, blocks->pauses, words > FEW_WORDS ? counts.pauses : 0);
+    ADD(arena, blocks->pauses, words > MIN_SENTENCE_WORDS ? counts.pauses : 0);
 }
 
-/* Where runs and paragraphs begin, blocks do; those before the first run are none. */
-static void cut(Page *page, const Numbers *marks)
+/* Blocks begin where runs and paragraphs do; text before the first run is no block. */
+static void split_into_blocks(Page *page, const Numbers *marks)
 {
     Arena *arena = &page->arena;
     Blocks *blocks = &page->blocks;
@@ -67,15 +66,15 @@ static void cut(Page *page, const Numbers *marks)
         if (run > 0 && parts++ < MAX_BLOCKS)
             add_block(page, marks->at[n] + 1, n + 1 < marks->count ? marks->at[n + 1] : blocks->marked.size, run - 1);
     }
-    /* Runs that were left out hold no blocks. */
+    /* Runs beyond the limit have no blocks. */
     uint32_t missing = runs + 1 - blocks->first_of_run.count;
     for (uint32_t n = 0; n < missing; n++)
         ADD(arena, blocks->first_of_run, blocks->texts.count);
     blocks->marks = marks->count;
 }
 
-/* The length of some fragments in one line, with single spaces. */
-static uint32_t said_in(const Walk *walk, uint32_t start, uint32_t stop)
+/* The length of some fragments on one line, with single spaces. */
+static uint32_t line_length(const Walk *walk, uint32_t start, uint32_t stop)
 {
     uint32_t count = 0;
     bool is_spaced = false;
@@ -98,12 +97,12 @@ static uint32_t said_in(const Walk *walk, uint32_t start, uint32_t stop)
     return count;
 }
 
-/* Of a run that was cut into several blocks, the first from the last link's on that has capacity: near enough. */
-static uint32_t block_with_room(const Blocks *blocks, uint32_t run, uint32_t said, uint32_t last)
+/* The first block of a split run, from the last link's on, that has room for the link: an approximation. */
+static uint32_t find_block_with_room(const Blocks *blocks, uint32_t run, uint32_t link_length, uint32_t last)
 {
     uint32_t first = blocks->first_of_run.at[run], end = blocks->first_of_run.at[run + 1];
     for (uint32_t block = first > last ? first : last; block + 1 < end; block++)
-        if (blocks->link_chars.at[block] + said <= blocks->lengths.at[block])
+        if (blocks->link_chars.at[block] + link_length <= blocks->lengths.at[block])
             return block;
     return end - 1;
 }
@@ -125,10 +124,10 @@ static void count_links(Page *page)
         while (run + 1 < runs && walk->run_starts.at[run + 1] <= start)
             run++;
         if (end - start == 1 && blocks->first_of_run.at[run + 1] - blocks->first_of_run.at[run] == 1) {
-            uint32_t said = count_characters(strip_text(walk->fragments.at[start]));
-            if (said) {
+            uint32_t link_length = count_characters(strip_text(walk->fragments.at[start]));
+            if (link_length) {
                 block = blocks->first_of_run.at[run];
-                AT(&page->arena, blocks->link_chars, block) += said;
+                AT(&page->arena, blocks->link_chars, block) += link_length;
                 AT(&page->arena, blocks->link_counts, block) += 1;
             }
             continue;
@@ -138,21 +137,21 @@ static void count_links(Page *page)
             if (blocks->first_of_run.at[at] == blocks->first_of_run.at[at + 1])
                 continue;
             uint32_t begin = walk->run_starts.at[at];
-            uint32_t said = said_in(walk, start > begin ? start : begin, stop < end ? stop : end);
-            if (said == 0)
+            uint32_t link_length = line_length(walk, start > begin ? start : begin, stop < end ? stop : end);
+            if (link_length == 0)
                 continue;
-            block = is_one_each ? blocks->first_of_run.at[at] : block_with_room(blocks, at, said, block);
-            AT(&page->arena, blocks->link_chars, block) += said;
+            block = is_one_each ? blocks->first_of_run.at[at] : find_block_with_room(blocks, at, link_length, block);
+            AT(&page->arena, blocks->link_chars, block) += link_length;
             AT(&page->arena, blocks->link_counts, block) += 1;
         }
     }
-    /* Rarely a text is shorter than its links, for white space between them is not counted alike. */
+    /* Rarely a text is shorter than its links, because white space between them is counted differently. */
     for (uint32_t n = 0; n < blocks->texts.count; n++)
         if (blocks->link_chars.at[n] > blocks->lengths.at[n])
             blocks->link_chars.at[n] = blocks->lengths.at[n];
 }
 
-/* Scripts without spaces between words: their characters say more each, and two of them count as a word. */
+/* Scripts without spaces between words: each character carries more, and two of them count as a word. */
 static bool is_dense(uint32_t character)
 {
     return (character >= 0x0e00 && character <= 0x0e7f) || (character >= 0x3040 && character <= 0x30ff) ||
@@ -160,8 +159,8 @@ static bool is_dense(uint32_t character)
            (character >= 0xac00 && character <= 0xd7af);
 }
 
-/* Marks of punctuation that part or end sentences, in any script. */
-static bool is_pause(uint32_t character)
+/* Punctuation that separates or ends sentences, in any script. */
+static bool is_sentence_punctuation(uint32_t character)
 {
     switch (character) {
     case '.': case ',': case ';': case ':': case '!': case '?':
@@ -173,14 +172,14 @@ static bool is_pause(uint32_t character)
     }
 }
 
-/* Whether the page is written in another script than the Latin: whose letters take two bytes or three each. */
-static bool is_foreign(Text marked)
+/* Whether the page is mostly in a non-Latin script, whose letters take two or three bytes. */
+static bool is_non_latin(Text marked)
 {
     uint32_t chars = count_characters(marked);
     return marked.size != chars && (double)marked.size > FOREIGN_BYTES * (double)chars;
 }
 
-static void count_foreign(Blocks *blocks, uint32_t block)
+static void count_non_latin(Blocks *blocks, uint32_t block)
 {
     uint32_t dense = 0, spaces = 0, pauses = 0, size;
     Text text = blocks->texts.at[block];
@@ -188,15 +187,15 @@ static void count_foreign(Blocks *blocks, uint32_t block)
         uint32_t character = character_at(at, end, &size);
         dense += is_dense(character);
         spaces += character == ' ';
-        pauses += is_pause(character);
+        pauses += is_sentence_punctuation(character);
     }
     blocks->chars.at[block] += dense;
     blocks->words.at[block] = spaces + 1 + dense / 2;
     blocks->pauses.at[block] = pauses;
 }
 
-/* What is counted before each block, and at last of all. */
-static void sum_up(Page *page)
+/* Prefix sums: the counts before each block, and the totals at the end. */
+static void compute_prefix_sums(Page *page)
 {
     Blocks *blocks = &page->blocks;
     uint32_t count = blocks->texts.count;
@@ -205,12 +204,12 @@ static void sum_up(Page *page)
     FILL(&page->arena, blocks->punctuation_before, count + 1);
     FILL(&page->arena, blocks->long_blocks_before, count + 1);
     for (uint32_t n = 0; n < count; n++) {
-        uint32_t said = blocks->chars.at[n], linked = blocks->link_chars.at[n];
-        blocks->chars_before.at[n + 1] = blocks->chars_before.at[n] + said;
+        uint32_t chars = blocks->chars.at[n], linked = blocks->link_chars.at[n];
+        blocks->chars_before.at[n + 1] = blocks->chars_before.at[n] + chars;
         blocks->links_before.at[n + 1] = blocks->links_before.at[n] + linked;
         blocks->punctuation_before.at[n + 1] = blocks->punctuation_before.at[n] + blocks->pauses.at[n];
         blocks->long_blocks_before.at[n + 1] =
-            blocks->long_blocks_before.at[n] + (said >= LONG_CHARS && (uint64_t)2 * linked < said);
+            blocks->long_blocks_before.at[n] + (chars >= LONG_CHARS && (uint64_t)2 * linked < chars);
     }
 }
 
@@ -220,10 +219,10 @@ void read_blocks(Page *page)
     Numbers marks;
     *blocks = (Blocks){0};
     blocks->marked = text_with_marks(&page->arena, &page->walk, &marks);
-    cut(page, &marks);
-    if (is_foreign(blocks->marked))
+    split_into_blocks(page, &marks);
+    if (is_non_latin(blocks->marked))
         for (uint32_t n = 0; n < blocks->texts.count; n++)
-            count_foreign(blocks, n);
+            count_non_latin(blocks, n);
     count_links(page);
-    sum_up(page);
+    compute_prefix_sums(page);
 }

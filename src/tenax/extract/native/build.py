@@ -1,17 +1,16 @@
-"""Builds the kernel: compiles the C files of this folder into one shared library beside them.
+"""Builds the native library: compiles the C files of this folder into one shared library beside them.
 
-A script for any Python from 3.11 on, with nothing installed: `python -I build.py`. It ends with 0 when the library is
-there, 3 when no compiler is, and 1 when one fails. Whoever runs Tenax needs only `library_path`.
+A script for Python 3.11 or later, without dependencies: `python -I build.py`. Exit code 0 when the library exists, 3
+when no compiler was found, 1 when one fails. At run time only `library_path` is used.
 
-The name of the library holds a digest of its sources and of how they are compiled, so a library of other sources is
-never taken for theirs. A wheel brings the library under a plain name, without the sources.
+The name of the library contains a digest of its sources and compiler flags, so a library of other sources is never
+loaded. A wheel contains the library under a plain name, without the sources.
 
-Which characters are letters, and what they are in lower case, it is to know as this Python does: where the tables among
-the sources are of another edition of Unicode, others are made.
+The library classifies and lowers characters as this Python does: if the tables among the sources are for another
+version of Unicode, new ones are generated.
 """
 
-# What compiling needs is imported where it is used: mostly there is nothing to compile, and `library_path` is asked for
-# whenever Tenax starts.
+# Imports for compiling are local: usually there is nothing to compile, and `library_path` is called at every start.
 from __future__ import annotations
 
 import hashlib
@@ -28,8 +27,8 @@ UNICODE_TABLES_NAME = "unicode_data.h"
 NO_COMPILER = 3
 BUILD_FAILED = 1
 
-# Without -ffp-contract=off a product and a sum may be rounded once instead of twice, and differ from Python's. The
-# functions of the library call each other, never one of the same name elsewhere in the process: -Bsymbolic.
+# Without -ffp-contract=off a product and a sum may be rounded once instead of twice, and differ from Python's. With
+# -Bsymbolic, the functions of the library call each other, never one of the same name elsewhere in the process.
 COMPILE_FLAGS = ("-std=c11", "-fPIC", "-ffp-contract=off", "-fno-semantic-interposition")
 LINK_FLAGS = ("-shared", "-Wl,-Bsymbolic")
 FAST_FLAGS = (*COMPILE_FLAGS, "-O3", "-fstack-protector-strong")
@@ -39,25 +38,25 @@ CHECKED_FLAGS = (*COMPILE_FLAGS, "-DTENAX_CHECKED", "-O1", "-g", "-fno-omit-fram
 CHECKED_LINK_FLAGS = (*LINK_FLAGS, *SANITIZER_FLAGS)
 LIBRARY_FLAGS = ("-lm",)
 
-# Knows whether the headers of the C library are there, and whether this Python can load what the compiler makes.
+# Tests whether the headers of the C library exist, and whether this Python can load the compiler's output.
 COMPILER_TEST_SOURCE = """\
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-double trial(double x) { return x < 0 ? strlen("no") : sqrt(x); }
+double probe(double x) { return x < 0 ? strlen("no") : sqrt(x); }
 """
 
 
 class CompilerNotFound(Exception):
-    """None is there, or none that works."""
+    """There is none, or none that works."""
 
 
 class CompileError(Exception):
-    """The sources are wrong, or this compiler does not understand them."""
+    """The sources are wrong, or this compiler does not support them."""
 
 
 def library_path(folder: Path = SOURCE_DIR, *, is_checked: bool = False) -> Path | None:
-    """The library of the sources as they are now; None when nobody has built it."""
+    """The library for the current sources; None when it has not been built."""
     sources = read_sources(folder)
     path = folder / (library_name(sources, is_checked=is_checked) if sources else WHEEL_LIBRARY_NAME)
     return path if path.exists() else None
@@ -69,7 +68,7 @@ def read_sources(folder: Path) -> dict[str, bytes]:
 
 def library_name(sources: dict[str, bytes], *, is_checked: bool) -> str:
     how = (CHECKED_FLAGS, CHECKED_LINK_FLAGS) if is_checked else (FAST_FLAGS, FAST_LINK_FLAGS)
-    # The kind of machine as well: a clone may lie on a disk that several of them share.
+    # The machine type as well: several machines may share a clone on one disk.
     where = (sys.platform, os.uname().machine, unicodedata.unidata_version)
     digest = hashlib.sha256(repr((how, LIBRARY_FLAGS, where)).encode())
     for name, source in sources.items():
@@ -79,7 +78,7 @@ def library_name(sources: dict[str, bytes], *, is_checked: bool) -> str:
 
 
 def build(out: Path = SOURCE_DIR, *, cc: str | None = None, is_checked: bool = False) -> Path:
-    """The library of the sources beside this file, compiled unless it is there. Others may do the same meanwhile."""
+    """The library for the sources beside this file, compiled unless it exists. Safe to run concurrently."""
     sources = read_sources(SOURCE_DIR)
     if not sources:
         raise CompileError(f"there are no C files in {SOURCE_DIR}")
@@ -96,26 +95,26 @@ def _build(sources: dict[str, bytes], path: Path, cc: str | None, is_checked: bo
     for older in path.parent.glob(f"{path.name.partition('-')[0]}-*.so"):
         if older != path:
             older.unlink(missing_ok=True)
-    # Beside the library: what can be loaded there is what counts, and moving it to its name is one step.
-    with tempfile.TemporaryDirectory(prefix=".building-", dir=path.parent) as room:
-        compiler = _find_compiler([cc] if cc else _find_compiler_commands(), Path(room))
-        # A copy is compiled, so that the digest in the name holds even if somebody writes to a source meanwhile.
+    # Beside the library: tests that libraries can be loaded from there, and makes the final rename atomic.
+    with tempfile.TemporaryDirectory(prefix=".building-", dir=path.parent) as build_dir:
+        compiler = _find_compiler([cc] if cc else _find_compiler_commands(), Path(build_dir))
+        # A copy is compiled, so that the digest in the name is right even if a source changes meanwhile.
         for name, source in sources.items():
-            Path(room, name).write_bytes(source)
-        _make_unicode_tables(Path(room, UNICODE_TABLES_NAME))
-        made = _compile(compiler, Path(room), path.parent / LOG_NAME, is_checked)
-        made.replace(path)
+            Path(build_dir, name).write_bytes(source)
+        _make_unicode_tables(Path(build_dir, UNICODE_TABLES_NAME))
+        library = _compile(compiler, Path(build_dir), path.parent / LOG_NAME, is_checked)
+        library.replace(path)
     (path.parent / LOG_NAME).unlink(missing_ok=True)
 
 
 def _make_unicode_tables(tables: Path) -> None:
-    """Made anew unless they are of this Python's edition, or there are none."""
+    """Generate them, unless there are none or they match this Python's Unicode version."""
     if not tables.exists() or f'"{unicodedata.unidata_version}"' in tables.read_text():
         return
-    status, made = _run([sys.executable, "-I", str(SOURCE_DIR / "make_unicode.py")], tables.parent)
+    status, output = _run([sys.executable, "-I", str(SOURCE_DIR / "make_unicode.py")], tables.parent)
     if status:
-        raise CompileError(f"the tables of characters cannot be made: {made.strip().rpartition(os.linesep)[2]}")
-    tables.write_text(made)
+        raise CompileError(f"the Unicode tables cannot be generated: {output.strip().rpartition(os.linesep)[2]}")
+    tables.write_text(output)
 
 
 def _find_compiler_commands() -> Iterator[str]:
@@ -124,24 +123,24 @@ def _find_compiler_commands() -> Iterator[str]:
     import shutil
     from importlib.util import find_spec
 
-    if wanted := os.environ.get("CC"):
-        yield wanted
+    if command := os.environ.get("CC"):
+        yield command
     yield from filter(shutil.which, ("cc", "gcc", "clang"))
     if find_spec("ziglang"):
         yield f"{shlex.quote(sys.executable)} -m ziglang cc"
 
 
-def _find_compiler(commands: Iterable[str], room: Path) -> list[str]:
+def _find_compiler(commands: Iterable[str], build_dir: Path) -> list[str]:
     """The first that makes a library which this Python can load."""
     import shlex
 
     failures = []
-    source = room / "trial.c"
+    source = build_dir / "probe.c"
     source.write_text(COMPILER_TEST_SOURCE)
     for command in commands:
         words = shlex.split(command)
         if words[-1:] == ["cc"] and "zig" in " ".join(words[-2:]):
-            words.append("-mcpu=baseline")  # else it compiles for this very processor, and a wheel goes to others
+            words.append("-mcpu=baseline")  # else it compiles for this very processor, but a wheel must run on others
         failure = _compiler_failure(words, source)
         if failure is None:
             source.unlink()
@@ -155,12 +154,12 @@ def _find_compiler(commands: Iterable[str], room: Path) -> list[str]:
 def _compiler_failure(compiler: list[str], source: Path) -> str | None:
     import ctypes
 
-    library = source.with_name("trial.so")
-    status, said = _run(
+    library = source.with_name("probe.so")
+    status, output = _run(
         [*compiler, *FAST_FLAGS, *FAST_LINK_FLAGS, source.name, "-o", library.name, *LIBRARY_FLAGS], source.parent
     )
     if status:
-        return _first_error(said)
+        return _first_error(output)
     try:
         ctypes.CDLL(str(library))
     except OSError as error:
@@ -170,39 +169,39 @@ def _compiler_failure(compiler: list[str], source: Path) -> str | None:
     return None
 
 
-def _compile(compiler: list[str], room: Path, log: Path, is_checked: bool) -> Path:
-    """Each file by itself, as many at a time as there are processors; then all together."""
+def _compile(compiler: list[str], build_dir: Path, log: Path, is_checked: bool) -> Path:
+    """Compile each file, as many at a time as there are processors; then link."""
     from concurrent.futures import ThreadPoolExecutor
 
     flags, linking = (CHECKED_FLAGS, CHECKED_LINK_FLAGS) if is_checked else (FAST_FLAGS, FAST_LINK_FLAGS)
-    units = sorted(file.name for file in room.glob("*.c"))
+    units = sorted(file.name for file in build_dir.glob("*.c"))
     objects = [unit.replace(".c", ".o") for unit in units]
     link = [*compiler, *flags, *linking, *objects, "-o", "made.so", *LIBRARY_FLAGS]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        each = list(threads.map(lambda unit: _run_logged([*compiler, *flags, "-c", unit], room), units))
+        each = list(threads.map(lambda unit: _run_logged([*compiler, *flags, "-c", unit], build_dir), units))
     if not any(status for status, _ in each):
-        each.append(_run_logged(link, room))
-    said = "".join(said for status, said in each if status)
-    if said:
-        log.write_text(said, encoding="utf-8")
-        raise CompileError(f"{_first_error(said)} (details: {log})")
-    return room / "made.so"
+        each.append(_run_logged(link, build_dir))
+    output = "".join(output for status, output in each if status)
+    if output:
+        log.write_text(output, encoding="utf-8")
+        raise CompileError(f"{_first_error(output)} (details: {log})")
+    return build_dir / "made.so"
 
 
 def _run_logged(command: list[str], folder: Path) -> tuple[int, str]:
-    status, said = _run(command, folder)
-    return status, f"$ {' '.join(command)}\n{said}\n"
+    status, output = _run(command, folder)
+    return status, f"$ {' '.join(command)}\n{output}\n"
 
 
 def _run(command: list[str], folder: Path) -> tuple[int, str]:
-    """Run in its folder, so that messages and what is compiled name files without a path."""
+    """Run in its folder, so that messages and debug data contain no paths."""
     import subprocess
 
     try:
         done = subprocess.run(
             command,
             cwd=folder,
-            env=os.environ | {"LC_ALL": "C"},  # errors are known by that word
+            env=os.environ | {"LC_ALL": "C"},  # errors are recognized by that word
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -213,8 +212,8 @@ def _run(command: list[str], folder: Path) -> tuple[int, str]:
     return done.returncode, done.stdout.decode(errors="replace")
 
 
-def _first_error(said: str) -> str:
-    lines = [line.strip() for line in said.splitlines() if line.strip()] or ["it failed without a word"]
+def _first_error(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()] or ["it failed without a message"]
     signs = ("error:", "undefined reference", "undefined symbol")
     return next((line for line in lines if any(sign in line for sign in signs)), lines[-1])
 
@@ -222,7 +221,7 @@ def _first_error(said: str) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     import argparse
 
-    parser = argparse.ArgumentParser(description="Builds the kernel of Tenax, and prints where it is.")
+    parser = argparse.ArgumentParser(description="Builds the native code of Tenax and prints its path.")
     parser.add_argument("--cc", help="the compiler, such as gcc or 'python -m ziglang cc'")
     parser.add_argument("--out", type=Path, default=SOURCE_DIR, help="the folder of the library (default: this one)")
     parser.add_argument("--checked", action="store_true", help="with sanitizers, for tests")
@@ -233,7 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(missing, file=sys.stderr)
         return NO_COMPILER
     except (CompileError, OSError) as error:
-        print(f"the kernel cannot be built: {error}", file=sys.stderr)
+        print(f"the native code cannot be built: {error}", file=sys.stderr)
         return BUILD_FAILED
     return 0
 

@@ -1,15 +1,14 @@
-/* Which of the marks that authors and dates are known by a page has at all: `parse.bylines`.
+/* Which author and date clauses may match anything in a page: `metadata.bylines`.
  *
- * Python searches the page by a selector with a clause for each of them; a clause that nothing can match is left out.
- * So a mark may be seen here where the selector would not, such as a word in the other case, but none may be missed.
- */
+ * Python searches the page with a selector that has one clause for each; a clause that cannot match is left out. So
+ * a false positive is allowed here, such as a word in the other case, but a false negative is not. */
 #include "links.h"
 
-/* The clauses of bylines.AUTHORS and bylines.DATES, in their order. */
+/* The clauses of bylines.AUTHOR_SELECTORS and bylines.DATE_SELECTORS, in their order. */
 enum { ITEM_AUTHOR, REL_AUTHOR, CLASS_BYLINE, CLASS_AUTHOR, CLASS_USERNAME, HREF_AUTHOR,
        TAG_OF_TIME, ITEM_PUBLISHED, ITEM_CREATED, CLASS_DATE, CLASS_PUBLI, CLASS_POSTED };
 
-/* Whether a word stands there, in either case. */
+/* Whether a word is there, ignoring case. */
 static bool is_at(const uint8_t *at, const uint8_t *end, const char *word)
 {
     for (; *word != '\0'; word++, at++)
@@ -18,7 +17,7 @@ static bool is_at(const uint8_t *at, const uint8_t *end, const char *word)
     return true;
 }
 
-static uint32_t mark_at(const uint8_t *at, const uint8_t *end)
+static uint32_t word_clauses(const uint8_t *at, const uint8_t *end)
 {
     switch (*at | 0x20) {
     case 'a':
@@ -34,7 +33,7 @@ static uint32_t mark_at(const uint8_t *at, const uint8_t *end)
     }
 }
 
-/* The first two letters of these words; most of a class is none of them. */
+/* The first two letters of these words; most of a class has neither. */
 enum { FIRST = 1, SECOND = 2 };
 static const uint8_t LETTERS[256] = {
     ['a'] = FIRST | SECOND, ['b'] = FIRST, ['d'] = FIRST, ['p'] = FIRST, ['u'] = FIRST | SECOND,
@@ -42,23 +41,23 @@ static const uint8_t LETTERS[256] = {
     ['o'] = SECOND, ['s'] = SECOND, ['y'] = SECOND, ['O'] = SECOND, ['S'] = SECOND, ['Y'] = SECOND,
 };
 
-static uint32_t marks_of_class(Text class)
+static uint32_t class_clauses(Text class)
 {
-    uint32_t marks = 0, before = 0;
+    uint32_t clauses = 0, before = 0;
     for (const uint8_t *at = class.at, *end = class.at + class.size; at < end; at++) {
         uint32_t letter = LETTERS[*at];
         if (before & letter >> 1)
-            marks |= mark_at(at - 1, end);
+            clauses |= word_clauses(at - 1, end);
         before = letter & FIRST;
     }
-    return marks;
+    return clauses;
 }
 
-static uint32_t marks_of_item(Text item)
+static uint32_t item_clauses(Text item)
 {
-    return (uint32_t)holds_either_case(item, "author") << ITEM_AUTHOR |
-           (uint32_t)holds_either_case(item, "datepublished") << ITEM_PUBLISHED |
-           (uint32_t)holds_either_case(item, "datecreated") << ITEM_CREATED;
+    return (uint32_t)contains_ignoring_case(item, "author") << ITEM_AUTHOR |
+           (uint32_t)contains_ignoring_case(item, "datepublished") << ITEM_PUBLISHED |
+           (uint32_t)contains_ignoring_case(item, "datecreated") << ITEM_CREATED;
 }
 
 static bool leads_to_author(Text href)
@@ -70,34 +69,34 @@ static bool leads_to_author(Text href)
     return false;
 }
 
-static uint32_t marks_at(const Node *element)
+static uint32_t element_clauses(const Node *element)
 {
-    uint32_t marks = element->tag == TAG_time ? 1u << TAG_OF_TIME : 0;
+    uint32_t clauses = element->tag == TAG_time ? 1u << TAG_OF_TIME : 0;
     Attribute *one = NULL;
     Text name, value;
     while (each_attribute(element, &one, &name, &value)) {
         if (text_is(name, "class"))
-            marks |= marks_of_class(value);
+            clauses |= class_clauses(value);
         else if (text_is(name, "itemprop"))
-            marks |= marks_of_item(value);
+            clauses |= item_clauses(value);
         else if (text_is(name, "rel"))
-            marks |= (uint32_t)holds_either_case(value, "author") << REL_AUTHOR;
-        /* To a selector, the links of a drawing have an href too. */
+            clauses |= (uint32_t)contains_ignoring_case(value, "author") << REL_AUTHOR;
+        /* In a selector, the links of a drawing have an href too. */
         else if (element->tag == TAG_a && (text_is(name, "href") || text_is(name, "xlink:href")))
-            marks |= (uint32_t)leads_to_author(value) << HREF_AUTHOR;
+            clauses |= (uint32_t)leads_to_author(value) << HREF_AUTHOR;
     }
-    return marks;
+    return clauses;
 }
 
 uint32_t byline_clauses(Page *page)
 {
-    uint32_t marks = 0;
+    uint32_t clauses = 0;
     for (Node *node = page->root; node != NULL; node = next_below(page->root, node)) {
         prefetch_nodes(node);
         if (node->type == NODE_ELEMENT)
-            marks |= marks_at(node);
+            clauses |= element_clauses(node);
         if (node->tag == TAG_script)
             ADD(&page->arena, page->scripts, node);
     }
-    return marks;
+    return clauses;
 }

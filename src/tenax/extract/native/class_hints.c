@@ -8,7 +8,7 @@
 #include "unicode.h"
 
 #define FIRST_LETTERS 2
-#define LETTER_BITS 5           /* that tell a letter of ASCII from the others, whatever its case */
+#define LETTER_BITS 5           /* that distinguish the letters of ASCII, ignoring case */
 #define PAIRS (1 << FIRST_LETTERS * LETTER_BITS)
 
 typedef struct {
@@ -24,9 +24,9 @@ typedef struct {
     uint32_t bit;
 } Role;
 
-/* Where a text is that began as some of the beginnings do; a place of 0 among those after it stands for none. */
+/* A state after the common prefix of some beginnings; index 0 among its successors means none. */
 typedef struct {
-    uint8_t said, category_at_edge;
+    uint8_t category, category_at_edge;
     uint16_t after_digits, after_any;
     uint16_t first_edge, edge_count;
 } TrieNode;
@@ -37,10 +37,10 @@ typedef struct {
 } Edge;
 
 static struct {
-    uint8_t *data;              /* what the others point into */
+    uint8_t *data;              /* the others point into it */
     uint32_t name_chars, beginning_chars;
-    LIST(HintPattern) signs;
-    uint16_t first_sign[PAIRS]; /* of those with each two first letters: one more than its number, 0 for none */
+    LIST(HintPattern) patterns;
+    uint16_t first_pattern[PAIRS]; /* of those with each two first letters: one more than its number, 0 for none */
     uint32_t tags[TAG_COUNT];
     LIST(Role) roles;
     LIST(uint32_t) leading_chars;
@@ -49,7 +49,7 @@ static struct {
     uint16_t first_steps[256];
 } words;
 
-/* Reads what words.py wrote; past its end there are zeros. */
+/* Reads the data of class_hints.py; past its end there are zeros. */
 typedef struct {
     const uint8_t *at, *end;
 } Reader;
@@ -61,8 +61,8 @@ static uint32_t next_number(Reader *from, unsigned bytes)
         return 0;
     }
     uint32_t found = 0;
-    for (unsigned place = 0; place < bytes; place++)
-        found |= (uint32_t)from->at[place] << (8 * place);
+    for (unsigned index = 0; index < bytes; index++)
+        found |= (uint32_t)from->at[index] << (8 * index);
     from->at += bytes;
     return found;
 }
@@ -77,42 +77,42 @@ static Text next_word(Reader *from)
     return found;
 }
 
-/* A list as long as the next number says; an empty one where there is no memory. */
+/* A list with its length as prefix; empty if there is no memory. */
 #define NEXT_LIST(from, list)                                                                                         \
     do {                                                                                                              \
         (list).count = (list).capacity = next_number((from), 2);                                                \
         (list).at = calloc((list).count ? (list).count : 1, sizeof *(list).at);                                       \
         if ((list).at == NULL)                                                                                        \
-            (list).count = (list).capacity = 0;                                                                           \
+            (list).count = (list).capacity = 0;                                                                       \
     } while (0)
 
 static uint32_t letter_bits(uint8_t letter) { return letter & ((1 << LETTER_BITS) - 1); }
 
-static uint32_t pair_of(const HintPattern *sign)
+static uint32_t pattern_pair(const HintPattern *pattern)
 {
-    return letter_bits(sign->letters[0]) << LETTER_BITS | letter_bits(sign->letters[1]);
+    return letter_bits(pattern->letters[0]) << LETTER_BITS | letter_bits(pattern->letters[1]);
 }
 
-/* They come in the order of their first letters. */
-static void read_signs(Reader *from)
+/* In the order of their first letters. */
+static void read_patterns(Reader *from)
 {
-    NEXT_LIST(from, words.signs);
-    for (uint32_t number = 0; number < words.signs.count; number++) {
-        HintPattern *sign = &words.signs.at[number];
-        sign->bit = next_number(from, 4);
-        sign->is_at_start = next_number(from, 1) != 0;
-        sign->is_at_end = next_number(from, 1) != 0;
+    NEXT_LIST(from, words.patterns);
+    for (uint32_t number = 0; number < words.patterns.count; number++) {
+        HintPattern *pattern = &words.patterns.at[number];
+        pattern->bit = next_number(from, 4);
+        pattern->is_at_start = next_number(from, 1) != 0;
+        pattern->is_at_end = next_number(from, 1) != 0;
         Text letters = next_word(from);
-        sign->letters = letters.at;
-        sign->size = letters.size;
-        sign->is_last = true;
-        if (sign->size < FIRST_LETTERS)
+        pattern->letters = letters.at;
+        pattern->size = letters.size;
+        pattern->is_last = true;
+        if (pattern->size < FIRST_LETTERS)
             continue;
-        uint16_t *first = &words.first_sign[pair_of(sign)];
+        uint16_t *first = &words.first_pattern[pattern_pair(pattern)];
         if (*first == 0)
             *first = (uint16_t)(number + 1);
         else
-            sign[-1].is_last = false;
+            pattern[-1].is_last = false;
     }
 }
 
@@ -148,7 +148,7 @@ static void read_beginnings(Reader *from)
     NEXT_LIST(from, words.steps);
     for (uint32_t number = 0; number < words.steps.count; number++) {
         TrieNode *step = &words.steps.at[number];
-        step->said = (uint8_t)next_number(from, 1);
+        step->category = (uint8_t)next_number(from, 1);
         step->category_at_edge = (uint8_t)next_number(from, 1);
         step->after_digits = (uint16_t)next_number(from, 2);
         step->after_any = (uint16_t)next_number(from, 2);
@@ -162,7 +162,7 @@ static void read_beginnings(Reader *from)
     }
 }
 
-/* No step may lead anywhere else than to another one. */
+/* Each step must lead to another one. */
 static bool are_steps_sound(void)
 {
     for (uint32_t number = 0; number < words.steps.count; number++) {
@@ -180,8 +180,8 @@ static bool are_steps_sound(void)
 static void index_first_steps(void)
 {
     const TrieNode *root = &words.steps.at[0];
-    for (uint32_t place = 0; place < root->edge_count; place++) {
-        const Edge *edge = &words.edges.at[root->first_edge + place];
+    for (uint32_t index = 0; index < root->edge_count; index++) {
+        const Edge *edge = &words.edges.at[root->first_edge + index];
         words.first_steps[edge->byte] = edge->step;
     }
 }
@@ -195,7 +195,7 @@ void native_set_class_hints(const uint8_t *data, size_t size)
     Reader from = {words.data, words.data + size};
     words.name_chars = next_number(&from, 2);
     words.beginning_chars = next_number(&from, 2);
-    read_signs(&from);
+    read_patterns(&from);
     read_tags(&from);
     read_roles(&from);
     read_leading_chars(&from);
@@ -220,29 +220,29 @@ uint32_t find_role_hints(Text role)
     return 0;
 }
 
-static bool is_in(const HintPattern *sign, const uint8_t *word, uint32_t size, uint32_t at)
+static bool is_in(const HintPattern *pattern, const uint8_t *word, uint32_t size, uint32_t at)
 {
-    if (sign->size > size - at || (sign->is_at_start && at) || (sign->is_at_end && at + sign->size < size))
+    if (pattern->size > size - at || (pattern->is_at_start && at) || (pattern->is_at_end && at + pattern->size < size))
         return false;
-    for (uint32_t place = FIRST_LETTERS; place < sign->size; place++)
-        if (letter_bits(word[at + place]) != letter_bits(sign->letters[place]))
+    for (uint32_t index = FIRST_LETTERS; index < pattern->size; index++)
+        if (letter_bits(word[at + index]) != letter_bits(pattern->letters[index]))
             return false;
     return true;
 }
 
-/* Of a word that is letters of ASCII only. */
+/* For a word of ASCII letters only. */
 static uint32_t find_word_hints(const uint8_t *word, uint32_t size)
 {
     uint32_t found = 0, pair = letter_bits(word[0]);
     for (uint32_t at = 0; at + FIRST_LETTERS <= size; at++) {
         pair = (pair << LETTER_BITS | letter_bits(word[at + 1])) % PAIRS;
-        if (words.first_sign[pair] == 0)
+        if (words.first_pattern[pair] == 0)
             continue;
-        const HintPattern *sign = &words.signs.at[words.first_sign[pair] - 1];
+        const HintPattern *pattern = &words.patterns.at[words.first_pattern[pair] - 1];
         do {
-            if (is_in(sign, word, size, at))
-                found |= sign->bit;
-        } while (!sign++->is_last);
+            if (is_in(pattern, word, size, at))
+                found |= pattern->bit;
+        } while (!pattern++->is_last);
     }
     return found;
 }
@@ -251,8 +251,8 @@ static bool is_upper(uint8_t byte) { return byte >= 'A' && byte <= 'Z'; }
 
 static bool is_lower(uint8_t byte) { return byte >= 'a' && byte <= 'z'; }
 
-/* Where the word ends that begins with a letter at `at`: small ones, of which the first may be large, or only large
- * ones, of which the last may belong to the next word. */
+/* The end of the word that begins with a letter at `at`: small letters, the first may be a capital, or only
+ * capitals, the last of which may belong to the next word. */
 static uint32_t end_of_word(Text name, uint32_t at)
 {
     uint32_t end = at;
@@ -304,25 +304,25 @@ static Text without_leading(Text text)
 }
 
 /* The first of two beginnings; 0 is none. */
-static uint32_t earlier(uint32_t one, uint32_t other)
+static uint32_t first_beginning(uint32_t one, uint32_t other)
 {
     return one == 0 || (other != 0 && other < one) ? other : one;
 }
 
-static uint32_t match_from(uint32_t place, const uint8_t *at, const uint8_t *end);
+static uint32_t match_from(uint32_t index, const uint8_t *at, const uint8_t *end);
 
-static uint32_t match_after_digits(uint32_t place, const uint8_t *at, const uint8_t *end)
+static uint32_t match_after_digits(uint32_t index, const uint8_t *at, const uint8_t *end)
 {
     uint32_t size, digits = 0;
     for (; at < end && is_decimal(character_at(at, end, &size)); digits++)
         at += size;
-    return digits ? match_from(place, at, end) : 0;
+    return digits ? match_from(index, at, end) : 0;
 }
 
-static uint32_t match_after_any(uint32_t place, const uint8_t *at, const uint8_t *end)
+static uint32_t match_after_any(uint32_t index, const uint8_t *at, const uint8_t *end)
 {
     uint32_t size, character = character_at(at, end, &size);
-    return character != '\n' ? match_from(place, at + size, end) : 0;
+    return character != '\n' ? match_from(index, at + size, end) : 0;
 }
 
 static bool is_edge(const uint8_t *at, const uint8_t *end)
@@ -331,35 +331,35 @@ static bool is_edge(const uint8_t *at, const uint8_t *end)
     return at == end || !is_word(character_at(at, end, &size));
 }
 
-static uint32_t next_step(uint32_t place, uint8_t byte)
+static uint32_t next_step(uint32_t index, uint8_t byte)
 {
-    if (place == 0)
+    if (index == 0)
         return words.first_steps[byte];
-    const TrieNode *step = &words.steps.at[place];
+    const TrieNode *step = &words.steps.at[index];
     for (uint32_t number = 0; number < step->edge_count; number++)
         if (words.edges.at[step->first_edge + number].byte == byte)
             return words.edges.at[step->first_edge + number].step;
     return 0;
 }
 
-/* The first of the beginnings that the text goes on with. It calls itself only after digits and after any character,
- * of which no beginning has more than one or two. */
-static uint32_t match_from(uint32_t place, const uint8_t *at, const uint8_t *end)
+/* The first of the beginnings that match here. Recursive only after digits and after any character; no beginning has
+ * more than one or two of these. */
+static uint32_t match_from(uint32_t index, const uint8_t *at, const uint8_t *end)
 {
     uint32_t found = 0;
     for (;;) {
-        const TrieNode *step = &words.steps.at[place];
-        found = earlier(found, step->said);
+        const TrieNode *step = &words.steps.at[index];
+        found = first_beginning(found, step->category);
         if (step->category_at_edge && is_edge(at, end))
-            found = earlier(found, step->category_at_edge);
+            found = first_beginning(found, step->category_at_edge);
         if (at == end)
             return found;
         if (step->after_digits)
-            found = earlier(found, match_after_digits(step->after_digits, at, end));
+            found = first_beginning(found, match_after_digits(step->after_digits, at, end));
         if (step->after_any)
-            found = earlier(found, match_after_any(step->after_any, at, end));
-        place = next_step(place, *at++);
-        if (place == 0)
+            found = first_beginning(found, match_after_any(step->after_any, at, end));
+        index = next_step(index, *at++);
+        if (index == 0)
             return found;
     }
 }

@@ -1,15 +1,15 @@
-/* What names and first words say of a part of a page: the words come from Python, see words.py. */
-#ifndef TENAX_MARKS_H
-#define TENAX_MARKS_H
+/* Hints from names and first words: the data come from Python, see class_hints.py. */
+#ifndef TENAX_CLASS_HINTS_H
+#define TENAX_CLASS_HINTS_H
 
 #include "dom.h"
 
-/* Takes the words, once for the process; what is given later is ignored. */
+/* Takes the words, once per process; later calls are ignored. */
 void native_set_class_hints(const uint8_t *data, size_t size);
 
 bool are_class_hints_set(void);
 
-/* What an element is marked with by its name and by its role alone. */
+/* The hints of an element by its tag name and by its role alone. */
 uint32_t find_tag_hints(uintptr_t tag);
 uint32_t find_role_hints(Text role);
 

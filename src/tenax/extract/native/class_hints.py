@@ -1,7 +1,7 @@
-"""The words and patterns of `extract.article.class_hints` as the data that class_hints.c works with.
+"""The words and patterns of `extract.article.class_hints` as data for class_hints.c.
 
-All numbers are little-endian. The beginnings are a tree of steps, a step for each byte they have in common: so a text
-is compared with all of them at once.
+All numbers are little-endian. The beginnings are a trie with a step for each common byte: a text is compared with all
+of them at once.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from tenax.extract.article.class_hints import (
 from tenax.extract.html.node import tag_number
 
 Pattern: TypeAlias = Iterable[tuple[Any, Any]]
-"""A regular expression as `re` parses it."""
+"""A regular expression as parsed by `re`."""
 Items: TypeAlias = tuple[str, ...]
-"""Characters, each alone, and these three:"""
+"""Single characters, and these three:"""
 DIGITS: Final = "digits"
 ANY: Final = "any"
 EDGE: Final = "edge of a word"
-# Python's own reader of patterns, so that none of ours is read in another way than `re` would. It is not promised to
-# stay: a Python without it does without the kernel.
+# Python's own parser of patterns, so that ours mean the same as in `re`. It is no public API: without it, native code
+# is not used.
 regex: Final[Any] = import_module("re._parser")
 
 
 def pack_class_hints() -> bytes:
-    """What `native_set_class_hints` is given."""
+    """The data for `native_set_class_hints`."""
     chars = pack("<HH", MAX_NAME_CHARS, MAX_BEGINNING_CHARS)
     return b"".join(
         (chars, _pack_hint_patterns(), _pack_tags(), _pack_roles(), _pack_leading_chars(), _pack_beginnings())
@@ -48,7 +48,7 @@ def _pack_hint_patterns() -> bytes:
     """In the order of their first letters, by which they are looked up."""
     signs = [sign for letters in sorted(HINT_PATTERNS) for sign in HINT_PATTERNS[letters]]
     if not all(sign.letters.isascii() and sign.letters.isalpha() and sign.letters.islower() for sign in signs):
-        raise ValueError("a sign is small letters only")
+        raise ValueError("a pattern must be lower-case letters only")
     return pack("<H", len(signs)) + b"".join(
         pack("<I??", sign.bit, sign.is_at_start, sign.is_at_end) + _pack_word(sign.letters) for sign in signs
     )
@@ -56,13 +56,13 @@ def _pack_hint_patterns() -> bytes:
 
 def _pack_tags() -> bytes:
     return pack("<H", len(TAG_HINTS)) + b"".join(
-        pack("<HI", tag_number(name), HINT_BIT[mark]) for name, mark in TAG_HINTS.items()
+        pack("<HI", tag_number(name), HINT_BIT[hint]) for name, hint in TAG_HINTS.items()
     )
 
 
 def _pack_roles() -> bytes:
     return pack("<H", len(ROLE_HINTS)) + b"".join(
-        pack("<I", HINT_BIT[mark]) + _pack_word(name) for name, mark in ROLE_HINTS.items()
+        pack("<I", HINT_BIT[hint]) + _pack_word(name) for name, hint in ROLE_HINTS.items()
     )
 
 
@@ -77,14 +77,14 @@ def _pack_word(word: str) -> bytes:
 
 
 class _TrieNode:
-    """Where a text is that began as some of the beginnings do."""
+    """A state after the common prefix of some beginnings."""
 
     def __init__(self) -> None:
         self.number = 0
         self.category = 0
         """The first of the beginnings that end here."""
         self.category_at_edge = 0
-        """The same of those that end here where a word ends."""
+        """The same for those that must end at a word end."""
         self.children: dict[int | str, _TrieNode] = {}
         """By the next byte, DIGITS or ANY."""
 
@@ -109,16 +109,16 @@ def _pack_beginnings() -> bytes:
 
 
 def _add_beginning(root: _TrieNode, sequence: Items, number: int) -> None:
-    """Add a beginning; what came first stays, as the first alternative that matches counts."""
+    """Add a beginning; an earlier one stays, because the first matching alternative wins."""
     step = root
-    for place, item in enumerate(sequence):
+    for index, item in enumerate(sequence):
         if item == EDGE:
-            if place + 1 < len(sequence) or not (sequence[place - 1].isalnum() and len(sequence[place - 1]) == 1):
-                raise ValueError("an edge is the end of a word only, and the last of its pattern")
+            if index + 1 < len(sequence) or not (sequence[index - 1].isalnum() and len(sequence[index - 1]) == 1):
+                raise ValueError("a word edge must follow a letter or digit and end its pattern")
             step.category_at_edge = step.category_at_edge or number
             return
-        if item == DIGITS and not _is_literal(sequence[place + 1 : place + 2]):
-            raise ValueError("digits end where another character follows")
+        if item == DIGITS and not _is_literal(sequence[index + 1 : index + 2]):
+            raise ValueError("digits must be followed by another character")
         for key in (item,) if item in (DIGITS, ANY) else item.encode():
             step = step.child(key)
     step.category = step.category or number
@@ -137,14 +137,14 @@ def _number_nodes(root: _TrieNode) -> Iterator[_TrieNode]:
 
 
 def expand_pattern(pattern: Pattern) -> list[Items]:
-    """All that a pattern matches, one sequence each."""
+    """All texts that a pattern matches, one sequence each."""
     return [
         tuple(item for part in parts for item in part) for parts in product(*(_expand_item(*one) for one in pattern))
     ]
 
 
 def _expand_item(kind: Any, value: Any) -> list[Items]:
-    """What one part of a pattern matches; patterns of other kinds than ours have are refused."""
+    """What one part of a pattern matches; raises for kinds of parts that our patterns do not use."""
     if kind is regex.LITERAL:
         return [(chr(value),)]
     if kind is regex.ANY:
@@ -163,4 +163,4 @@ def _expand_item(kind: Any, value: Any) -> list[Items]:
             return [*expand_pattern(repeated), ()]
         if (least, most) == (1, regex.MAXREPEAT) and [*repeated] == [*regex.parse(r"\d")]:
             return [(DIGITS,)]
-    raise ValueError(f"not expected in a pattern: {kind}")
+    raise ValueError(f"unsupported in a pattern: {kind}")

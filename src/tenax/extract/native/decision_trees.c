@@ -1,10 +1,9 @@
-/* Learned tables, and the kind of a page by them. See decision_trees.h.
+/* Learned tables, and the page kind by them. See decision_trees.h.
  *
- * A tree is not walked from node to node, for which way it goes is hard to foretell, and a processor that has foretold
- * wrong loses more time than a dozen comparisons take. Instead all nodes of a tree are asked. A number above the
- * threshold of a node rules out the leaves below its low branch; of those that are left in the end the first is where
- * the walk would have led. Leaves are bits, and what the page's own numbers rule out is found once for all its rows.
- */
+ * A tree is not walked from node to node: its branches are hard to predict, and a misprediction costs more than a
+ * dozen comparisons. Instead all nodes of a tree are evaluated. A value above the threshold of a node excludes the
+ * leaves below its low branch; the first remaining leaf is where the walk would have ended. Leaves are bits, and
+ * what the page's own values exclude is computed once for all its rows. */
 #include "decision_trees.h"
 
 #include "table.h"
@@ -12,22 +11,22 @@
 #include <stdlib.h>
 
 #define LEAF UINT16_MAX     /* a leaf has no feature */
-#define MOST_LEAVES 64      /* of a tree: bits of a number */
-#define MOST_KINDS 16
-#define MOST_EXITS 64
+#define MAX_LEAVES 64      /* of a tree: bits of a number */
+#define MAX_KINDS 16
+#define MAX_EXITS 64
 #define LANES 8             /* rows side by side */
-#define TREES_AT_ONCE 16    /* so many, and a group of rows, stay near at hand while they are worked with */
-#define PAGE_BLOCKS 3       /* the place of "page blocks" in layout.OF_PAGE */
+#define TREES_AT_ONCE 16    /* this many, and a group of rows, stay in the cache */
+#define PAGE_BLOCKS 3       /* the index of "page blocks" in layout.PAGE_FEATURES */
 
 typedef struct {
     double threshold;
-    uint64_t above;         /* the leaves that are left for a number above it: all but those of the low branch */
+    uint64_t above;         /* the leaves that remain for a value above it: all but those of the low branch */
     uint32_t feature;
 } Test;
 
 typedef struct {
-    uint32_t tests, shared_tests, end;  /* where its tests begin, those on what all rows share, and where they end */
-    uint32_t leaves;                    /* where its answers begin */
+    uint32_t tests, shared_tests, end;  /* where its tests begin, those on shared values, and where they end */
+    uint32_t leaves;                    /* where its results begin */
 } Tree;
 
 typedef struct {
@@ -39,13 +38,13 @@ typedef struct {
     Test *tests;
     double *answers;
     uint32_t count, exit_count;
-    Exit exits[MOST_EXITS];
+    Exit exits[MAX_EXITS];
 } Forest;
 
 static struct {
     bool is_set;
     uint32_t article, forum, kind_count;
-    Forest kinds[MOST_KINDS];
+    Forest kinds[MAX_KINDS];
     Forest of_articles, of_others;
 } learned;
 
@@ -54,7 +53,7 @@ typedef struct {
     size_t left;
 } Data;
 
-/* The next so many items; NULL where there are less. */
+/* The next `count` items; NULL if there are fewer. */
 static const uint8_t *next_items(Data *data, size_t count, size_t size)
 {
     if (count > data->left / size)
@@ -65,7 +64,7 @@ static const uint8_t *next_items(Data *data, size_t count, size_t size)
     return found;
 }
 
-/* The nodes of a table, in preorder: see forest.py. */
+/* The nodes of a table, in preorder: see decision_trees.py. */
 typedef struct {
     const uint8_t *signs, *values;
     uint32_t sign_at, sign_count, value_at, value_count;
@@ -95,12 +94,12 @@ static uint64_t bits_between(uint32_t first, uint32_t end)
     return (((uint64_t)1 << (end - first)) - 1) << first;
 }
 
-/* A tree while it is read. */
+/* A tree while it is parsed. */
 typedef struct {
-    Test tests[MOST_LEAVES];
-    double answers[MOST_LEAVES];
-    uint32_t firsts[MOST_LEAVES];       /* of each test, the first leaf below it */
-    uint32_t waiting[MOST_LEAVES];      /* the tests around the next node */
+    Test tests[MAX_LEAVES];
+    double answers[MAX_LEAVES];
+    uint32_t firsts[MAX_LEAVES];       /* of each test, the first leaf below it */
+    uint32_t waiting[MAX_LEAVES];      /* the tests around the next node */
     uint32_t test_count, leaves, depth;
 } Draft;
 
@@ -128,7 +127,7 @@ static bool read_draft(Source *from, Draft *draft, uint32_t numbers)
             add_leaf(draft, value);
             continue;
         }
-        if (feature >= numbers || draft->test_count == MOST_LEAVES - 1)
+        if (feature >= numbers || draft->test_count == MAX_LEAVES - 1)
             return false;
         draft->tests[draft->test_count] = (Test){value, UINT64_MAX, feature};
         draft->firsts[draft->test_count] = draft->leaves;
@@ -137,7 +136,7 @@ static bool read_draft(Source *from, Draft *draft, uint32_t numbers)
     return true;
 }
 
-/* Reads as many trees as there are to be. Their features from `shared` on are those that all rows share. */
+/* Reads the declared number of trees. Features from `shared` on are those that all rows share. */
 static bool read_trees(Source *from, Forest *forest, uint32_t numbers, uint32_t shared)
 {
     uint32_t tests = 0, leaves = 0;
@@ -189,7 +188,7 @@ static bool read_forest(Data *data, Forest *forest, uint32_t numbers, uint32_t s
     Source nodes = {.sign_count = counts[1], .value_count = counts[2]};
     nodes.signs = next_items(data, nodes.sign_count, sizeof(uint16_t));
     nodes.values = next_items(data, nodes.value_count, sizeof(double));
-    if (nodes.signs == NULL || nodes.values == NULL || counts[0] > nodes.value_count || counts[3] > MOST_EXITS)
+    if (nodes.signs == NULL || nodes.values == NULL || counts[0] > nodes.value_count || counts[3] > MAX_EXITS)
         return false;
     forest->count = counts[0];
     forest->exit_count = counts[3];
@@ -211,7 +210,7 @@ static bool read_tables(Data *data)
     learned.article = head[0];
     learned.forum = head[1];
     learned.kind_count = head[2];
-    if (learned.kind_count == 0 || learned.kind_count > MOST_KINDS)
+    if (learned.kind_count == 0 || learned.kind_count > MAX_KINDS)
         return false;
     for (uint32_t kind = 0; kind < learned.kind_count; kind++)
         if (!read_forest(data, &learned.kinds[kind], KIND_NUMBERS, 0))
@@ -233,7 +232,7 @@ bool is_article_kind(const Page *page) { return page->kind >= 0 && (uint32_t)pag
 
 bool is_forum_kind(const Page *page) { return page->kind >= 0 && (uint32_t)page->kind == learned.forum; }
 
-/* The leaves of a tree that are not ruled out by what all rows share. */
+/* The leaves of a tree that the shared values do not exclude. */
 static inline uint64_t left_by_shared(const Forest *forest, const Tree *tree, const double *shared)
 {
     uint64_t left = UINT64_MAX;
@@ -270,7 +269,7 @@ Rows rows_for(Arena *arena, uint32_t capacity)
     return (Rows){arena_alloc(arena, groups * LANES * ROW_NUMBERS * sizeof(double)), 0, capacity};
 }
 
-/* Where a row has its first number; the others follow each LANES on. */
+/* The first value of a row; each further one is LANES later. */
 static inline double *row_at(const Rows *rows, uint32_t row)
 {
     return rows->numbers + (size_t)(row / LANES) * LANES * ROW_NUMBERS + row % LANES;
@@ -279,7 +278,7 @@ static inline double *row_at(const Rows *rows, uint32_t row)
 void add_row(Arena *arena, Rows *rows, const double numbers[ROW_NUMBERS])
 {
     double *row = row_at(rows, check_index(arena, rows->count, rows->capacity));
-    /* The last rows are worked with as a group too. */
+    /* The last rows are processed as a group too. */
     if (rows->count % LANES == 0)
         memset(row, 0, sizeof *row * LANES * ROW_NUMBERS);
     for (uint32_t at = 0; at < ROW_NUMBERS; at++)
@@ -287,17 +286,17 @@ void add_row(Arena *arena, Rows *rows, const double numbers[ROW_NUMBERS])
     rows->count++;
 }
 
-/* Some trees, what is left of each, and a group of rows to ask. */
+/* Some trees, the remaining leaves of each, and a group of rows. */
 typedef struct {
     const Forest *forest;
     uint32_t from, stop;
     uint64_t left[TREES_AT_ONCE];
 } Trees;
 
-/* Adds the answers of the trees for the first `WIDTH * COUNT` rows of a group, by numbers and sets of leaves that a
- * processor compares WIDTH at once. The compiler knows the COUNT, and keeps the sets at hand. */
-typedef void AddAnswers(const Trees *trees, const double *group, double *sums);
-#define DEFINE_ADD_ANSWERS(NAME, WIDTH, COUNT)                                                                        \
+/* Adds the results of the trees for the first `WIDTH * COUNT` rows of a group, with vectors of WIDTH. COUNT is known
+ * at compile time, so the leaf sets stay in registers. */
+typedef void AddResults(const Trees *trees, const double *group, double *sums);
+#define DEFINE_ADD_RESULTS(NAME, WIDTH, COUNT)                                                                        \
     static void NAME(const Trees *trees, const double *group, double *sums)                                           \
     {                                                                                                                 \
         typedef double Several __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));                        \
@@ -319,14 +318,14 @@ typedef void AddAnswers(const Trees *trees, const double *group, double *sums);
         }                                                                                                             \
     }
 
-DEFINE_ADD_ANSWERS(add_pair, 2, 1)
-DEFINE_ADD_ANSWERS(add_group_by_pairs, 2, LANES / 2)
+DEFINE_ADD_RESULTS(add_pair, 2, 1)
+DEFINE_ADD_RESULTS(add_group_by_pairs, 2, LANES / 2)
 
-static AddAnswers *add_group = add_group_by_pairs;
+static AddResults *add_group = add_group_by_pairs;
 #ifdef __x86_64__
-__attribute__((target("avx2"))) DEFINE_ADD_ANSWERS(add_group_by_fours, 4, LANES / 4)
+__attribute__((target("avx2"))) DEFINE_ADD_RESULTS(add_group_by_fours, 4, LANES / 4)
 
-/* Not all processors of this kind compare four at once. */
+/* Not all processors of this architecture compare four at once. */
 __attribute__((constructor)) static void choose_add_group(void)
 {
     __builtin_cpu_init();
@@ -335,7 +334,7 @@ __attribute__((constructor)) static void choose_add_group(void)
 }
 #endif
 
-/* Adds the answers of some trees to the sums of all rows. */
+/* Adds the results of some trees to the sums of all rows. */
 static void add_trees(const Forest *forest, uint32_t from, uint32_t stop, const double *shared, const Rows *rows,
                       double *sums)
 {
@@ -343,32 +342,32 @@ static void add_trees(const Forest *forest, uint32_t from, uint32_t stop, const 
     for (uint32_t tree = from; tree < stop; tree++)
         trees.left[tree - from] = left_by_shared(forest, &forest->trees[tree], shared);
     for (uint32_t row = 0; row < rows->count;) {
-        /* Of the last few rows only so many are worked with as there are. */
+        /* Of the last group only the existing rows are processed. */
         bool is_pair = rows->count - row <= LANES / 2;
         (is_pair ? add_pair : add_group)(&trees, row_at(rows, row), sums + row);
         row += is_pair ? 2 : LANES;
     }
 }
 
-/* The rows that are still summed: as many as there are in Rows, each with its sum so far. */
+/* The rows that are still summed: as many as in Rows, each with its sum so far. */
 typedef struct {
     double *sums;
-    uint32_t *places;       /* where each belongs among the sums in the end */
-} Unsure;
+    uint32_t *indexes;       /* the final index of each row */
+} PendingRows;
 
-/* Takes out the rows whose sums are beyond what is refined; the last ones take their places. */
-static void take_out_sure(const Exit *exit, Rows *rows, Unsure *unsure, double *found)
+/* Removes the rows whose sums need no refinement; the last rows take their places. */
+static void remove_certain(const Exit *exit, Rows *rows, PendingRows *pending, double *found)
 {
     for (uint32_t row = 0; row < rows->count;) {
-        double sum = unsure->sums[row];
+        double sum = pending->sums[row];
         if (-exit->sure < sum && sum < exit->sure) {
             row++;
             continue;
         }
-        found[unsure->places[row]] = sum * exit->scale;
+        found[pending->indexes[row]] = sum * exit->scale;
         uint32_t last = --rows->count;
-        unsure->sums[row] = unsure->sums[last];
-        unsure->places[row] = unsure->places[last];
+        pending->sums[row] = pending->sums[last];
+        pending->indexes[row] = pending->indexes[last];
         double *into = row_at(rows, row), *from = row_at(rows, last);
         for (uint32_t at = 0; at < ROW_NUMBERS && row < last; at++)
             into[at * LANES] = from[at * LANES];
@@ -383,18 +382,19 @@ const double *row_sums(Page *page, Rows *rows, bool is_article)
     const Exit *exit = forest->exits, *no_exit = forest->exits + forest->exit_count;
     size_t count = (size_t)rows->count + LANES;     /* sums are added for a whole group */
     double *found = arena_alloc(&page->arena, count * sizeof *found);
-    Unsure unsure = {arena_calloc(&page->arena, count, sizeof(double)), arena_alloc(&page->arena, count * sizeof(uint32_t))};
+    PendingRows pending = {arena_calloc(&page->arena, count, sizeof(double)),
+                     arena_alloc(&page->arena, count * sizeof(uint32_t))};
     for (uint32_t row = 0; row < rows->count; row++)
-        unsure.places[row] = row;
+        pending.indexes[row] = row;
     for (uint32_t tree = 0, stop; tree < forest->count && rows->count > 0; tree = stop) {
         stop = forest->count - tree > TREES_AT_ONCE ? tree + TREES_AT_ONCE : forest->count;
         if (exit < no_exit && exit->after < stop)
             stop = (uint32_t)exit->after;
-        add_trees(forest, tree, stop, page->layout.numbers, rows, unsure.sums);
+        add_trees(forest, tree, stop, page->layout.numbers, rows, pending.sums);
         if (exit < no_exit && exit->after == stop)
-            take_out_sure(exit++, rows, &unsure, found);
+            remove_certain(exit++, rows, &pending, found);
     }
     for (uint32_t row = 0; row < rows->count; row++)
-        found[unsure.places[row]] = unsure.sums[row];
+        found[pending.indexes[row]] = pending.sums[row];
     return found;
 }

@@ -1,22 +1,22 @@
 /* Learned tables: sums of decision trees. */
-#ifndef TENAX_TREES_H
-#define TENAX_TREES_H
+#ifndef TENAX_DECISION_TREES_H
+#define TENAX_DECISION_TREES_H
 
 #include "page.h"
 
-#define BLOCK_NUMBERS 30    /* features.OF_BLOCK */
-#define BOX_NUMBERS 52      /* features.OF_BOX */
+#define BLOCK_NUMBERS 30    /* features.BLOCK_FEATURES */
+#define BOX_NUMBERS 52      /* features.BOX_FEATURES */
 #define ROW_NUMBERS (BLOCK_NUMBERS + BOX_NUMBERS)
 #define KIND_NUMBERS (PAGE_NUMBERS + ADDRESS_WORDS)
 
-/* Takes the tables as forest.py lays them out, once for the process: a second call does nothing. Where the data is not
- * as it should be, every page is given up. */
+/* Takes the tables in the layout of decision_trees.py, once per process: a second call does nothing. With invalid
+ * data, every page is unsupported. */
 void native_set_decision_trees(const uint8_t *data, size_t size);
 
 bool is_article_kind(const Page *page);
 bool is_forum_kind(const Page *page);
 
-/* The numbers of blocks, to be summed all at once. */
+/* The values of blocks, to be summed all at once. */
 typedef struct {
     double *numbers;        /* of eight rows side by side: their first numbers, their second, ...; then eight more */
     uint32_t count, capacity;
@@ -25,7 +25,7 @@ typedef struct {
 Rows rows_for(Arena *arena, uint32_t capacity);
 void add_row(Arena *arena, Rows *rows, const double numbers[ROW_NUMBERS]);
 
-/* The sum of each row, by the table for articles or by that for all other pages. Uses up the rows. */
+/* The sum of each row, by the table for articles or by the one for all other pages. Consumes the rows. */
 const double *row_sums(Page *page, Rows *rows, bool is_article);
 
 #endif

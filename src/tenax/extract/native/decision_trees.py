@@ -1,11 +1,11 @@
-"""The learned tables as flat data for the kernel: what `decision_trees.c` reads, once for each process.
+"""The learned tables as flat data for the native code: read by `decision_trees.c`, once per process.
 
-Numbers are as the machine has them. First three of 32 bits: the places of articles and of threads among the kinds of
-pages, and how many kinds there are. Then the tables: one for each kind, that for the blocks of articles, that for the
-blocks of other pages. A table is four numbers of 32 bits (trees, signs, values, exits), its signs in 16 bits each, its
-values as doubles, and three doubles for each exit. A tree lies in preorder: a node, what to do up to its threshold,
-what to do above it. Each node has a value, its threshold or its answer, and for that the sign `_VALUE_SIGN`; one that has a
-threshold has the place of its feature as a sign before.
+Numbers are in the machine's byte order. First three 32-bit numbers: the indexes of articles and of threads among the
+page kinds, and the number of kinds. Then the tables: one per kind, the one for blocks of articles, the one for blocks
+of other pages. A table is four 32-bit numbers (trees, signs, values, exits), its signs with 16 bits each, its values as
+doubles, and three doubles for each exit. A tree is in preorder: a node, the tree up to its threshold, the tree above
+it. Each node has a value, its threshold or its result, and the sign `_VALUE_SIGN` for it; a node with a threshold has
+the index of its feature as a sign before that.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _BRACKETS: Final = b"[]"
 
 
 class _RawTable(Value, frozen=True):
-    """A `trees.Table` with its trees as they are written: without brackets, that is their preorder."""
+    """A `decision_trees.Table` with its trees as JSON text: without brackets, that is their preorder."""
 
     trees: msgspec.Raw
     exits: tuple[tuple[float, float, float], ...] = ()
 
 
 def pack_decision_trees() -> bytes:
-    """All tables. Made from text, for building trees and taking them apart would take half as long again."""
+    """All tables. Converts the text directly; building trees first would take half as long again."""
     of_kinds, kept = _read_tables(page_type.TABLES_FILE), _read_tables(select.TABLES_FILE)
     names = list(of_kinds)
-    of_page = {name: place for place, name in enumerate(page_type.KIND_FEATURES)}
-    of_block = {name: place for place, name in enumerate((*BLOCK_FEATURES, *BOX_FEATURES, *PAGE_FEATURES))}
+    of_page = {name: index for index, name in enumerate(page_type.KIND_FEATURES)}
+    of_block = {name: index for index, name in enumerate((*BLOCK_FEATURES, *BOX_FEATURES, *PAGE_FEATURES))}
     return b"".join((
         array("I", (names.index(PageKind.ARTICLE), names.index(PageKind.FORUM), len(names))).tobytes(),
         *(_pack_table(table, of_page) for table in of_kinds.values()),
@@ -58,6 +58,6 @@ def _pack_table(table: _RawTable, feature_indexes: Mapping[str, int]) -> bytes:
     exits = array("d", [number for one in table.exits for number in one])
     thresholds = len(signs) - len(values)
     answers = len(values) - thresholds
-    # Each tree has one answer more than it has thresholds.
+    # Each tree has one result more than it has thresholds.
     counts = array("I", (answers - thresholds, len(signs), len(values), len(table.exits)))
     return b"".join((counts.tobytes(), signs.tobytes(), values.tobytes(), exits.tobytes()))

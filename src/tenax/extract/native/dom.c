@@ -10,7 +10,7 @@ void native_set_lexbor(const Lexbor *functions)
     lexbor = *functions;
     for (uintptr_t number = 0; number < KNOWN_NAMES; number++) {
         const Name *name = lexbor.name_by_number(NULL, number);
-        /* Behind the last one, a number is taken for an address. */
+        /* Beyond the last one, a number is taken for an address. */
         if ((uintptr_t)name == number && number > 0)
             break;
         if (name != NULL)
@@ -31,7 +31,7 @@ bool native_attributes_match(Node *element)
     if (one != lexbor.first_attribute(element))
         return false;
     for (; one != NULL; one = one->next) {
-        /* What lies around the name and the value comes first: only where that is true are they looked into. */
+        /* The fields around name and value come first: those are read only if the former are right. */
         if (one->owner != element || one->next != lexbor.next_attribute(one))
             return false;
         size_t size = 0;

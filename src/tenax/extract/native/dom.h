@@ -1,15 +1,14 @@
-/* The tree of a page, as lexbor made it: read only.
+/* The tree of a page as built by lexbor: read only.
  *
- * The tree belongs to selectolax, which has lexbor inside its module; we are given the address of its root. `Node`,
- * `Attribute` and those beside them mirror lexbor's own fields. Python compares them with what selectolax and lexbor
- * say of a small page when the kernel is loaded, and does without the kernel if they differ.
- */
+ * The tree belongs to selectolax, which contains lexbor; we get the address of its root. `Node`, `Attribute` and the
+ * types beside them mirror lexbor's own fields. When the library is loaded, Python compares them with what
+ * selectolax and lexbor report for a small page, and does not use the library if they differ. */
 #ifndef TENAX_DOM_H
 #define TENAX_DOM_H
 
 #include "memory.h"
 
-/* Text in UTF-8, not ended by a zero; `at` is NULL where there is none. */
+/* Text in UTF-8, not zero-terminated; `at` is NULL where there is none. */
 typedef struct {
     const uint8_t *at;
     uint32_t size;
@@ -44,7 +43,7 @@ typedef struct {
     size_t size;
 } CharacterData;
 
-/* The value of an attribute, as lexbor keeps it. */
+/* The value of an attribute, as lexbor stores it. */
 typedef struct {
     const uint8_t *at;
     size_t size;
@@ -54,7 +53,7 @@ typedef struct Attribute Attribute;
 struct Attribute {
     Node node;              /* its tag is the number of the name without a prefix */
     uintptr_t upper_name;
-    uintptr_t full_name;    /* the number of the name with its prefix; 0 where it has none */
+    uintptr_t full_name;    /* the number of the name with its prefix; 0 without one */
     const Value *value;
     Node *owner;
     Attribute *next;
@@ -68,16 +67,16 @@ typedef struct {
     Attribute *first_attribute;
 } Element;
 
-/* A name of an attribute. Numbers of names that are not among lexbor's own are addresses of these. */
+/* The name of an attribute. Numbers of names unknown to lexbor are addresses of these. */
 typedef struct {
     union {
         const uint8_t *at;
         uint8_t bytes[24];
-    } letters;              /* in place where there are few of them */
+    } letters;              /* in place if short */
     size_t size;
 } Name;
 
-/* What we know of lexbor's functions, found by Python: they are asked when the kernel is loaded. */
+/* lexbor's functions, found by Python: used when the library is loaded. */
 typedef struct {
     Attribute *(*first_attribute)(Node *element);
     Attribute *(*next_attribute)(Attribute *attribute);
@@ -86,10 +85,10 @@ typedef struct {
     const Name *(*name_by_number)(void *names, uintptr_t number);
 } Lexbor;
 
-/* Takes the functions, once, and the names that lexbor has numbers for. */
+/* Takes the functions, once, and reads the names that lexbor has numbers for. */
 void native_set_lexbor(const Lexbor *functions);
 
-/* Whether our picture of an element's attributes is what lexbor says of them. */
+/* Whether our view of an element's attributes equals lexbor's. */
 bool native_attributes_match(Node *element);
 
 #define KNOWN_NAMES 256
@@ -98,11 +97,11 @@ extern Text known_names[KNOWN_NAMES];
 
 static inline Text text_of(const uint8_t *at, size_t size)
 {
-    /* Bodies are capped far below this. */
+    /* Bodies are limited far below this. */
     return (Text){at, size > UINT32_MAX ? UINT32_MAX : (uint32_t)size};
 }
 
-/* The text of a text node; of anything else, and of a text node without any, `at` is NULL. */
+/* The text of a text node; `at` is NULL for anything else, and for an empty text node. */
 static inline Text node_text(const Node *node)
 {
     if (node->type != NODE_TEXT)
@@ -126,7 +125,7 @@ static inline Text value_of(const Attribute *attribute)
     return value != NULL && value->at != NULL ? text_of(value->at, value->size) : (Text){NULL, 0};
 }
 
-/* Every attribute in turn, from `one = NULL` on: `while (each_attribute(node, &one, &name, &value))` */
+/* Iterates over the attributes, from `one = NULL`: `while (each_attribute(node, &one, &name, &value))` */
 static inline bool each_attribute(const Node *node, Attribute **one, Text *name, Text *value)
 {
     if (*one != NULL)
@@ -140,8 +139,8 @@ static inline bool each_attribute(const Node *node, Attribute **one, Text *name,
     return true;
 }
 
-/* Before a node is looked at on the way through the tree. The parser laid nodes and attributes out in the order of the
- * page, so what comes next is not far behind: it is asked for before it is needed, as memory is slow. */
+/* Prefetch distance, before a node is visited. The parser allocated nodes and attributes in the order of the page,
+ * so the next ones are close behind in memory. */
 #define AHEAD_BYTES 2048
 #define AHEAD_LINES 6
 #define LINE_BYTES 64
@@ -151,7 +150,7 @@ static inline void prefetch_nodes(const Node *node)
         __builtin_prefetch((const void *)((uintptr_t)node + AHEAD_BYTES + line * LINE_BYTES));
 }
 
-/* The node after this one in the order of the page, at or below `root`; NULL behind the last. */
+/* The node after this one in document order, at or below `root`; NULL after the last. */
 static inline Node *next_below(const Node *root, Node *node)
 {
     if (node->first_child != NULL)
@@ -161,8 +160,8 @@ static inline Node *next_below(const Node *root, Node *node)
     return node == root ? NULL : node->next;
 }
 
-/* Whether an element has an attribute, by its lower-case name. `value->at` is NULL where it has no value, as with
- * <input disabled>; selectolax says None of both. */
+/* Whether an element has an attribute, by its lower-case name. `value->at` is NULL where it has no value, as in
+ * <input disabled>; selectolax returns None for both. */
 bool find_attribute(const Node *node, const char *name, Text *value);
 
 /* The value of an attribute; `at` is NULL where there is none. */

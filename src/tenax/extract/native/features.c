@@ -1,4 +1,5 @@
-/* The numbers by which a block is judged: its own, those of the boxes around it, and those of the page. */
+/* The values by which a block is scored: its own, those of the boxes around it, and those of the page:
+   `article.features`. */
 #include "scoring.h"
 
 #include "table.h"
@@ -6,32 +7,32 @@
 #include "unicode.h"
 
 #define NO_HEADING_TAG 9
-#define MOST_STRANGERS 9
-#define NOWHERE 999         /* how far a block is from a title that is not shown */
+#define MAX_UNRELATED_HEADINGS 9
+#define NOWHERE 999         /* distance of a block from a title that is not shown */
 #define SIZE_CLASSES 1024
 
-/* layout.box_distances: from one box to each, how many steps up to a box that holds both, and how many from there down. */
+/* layout.box_distances: from one box to each, the steps up to a common ancestor, and from there down. */
 typedef struct {
-    int32_t up, down;       /* `up` is -1 where the way is not known yet */
+    int32_t up, down;       /* `up` is -1 where the distance is not known yet */
 } BoxDistance;
 
-/* How many blocks stand in boxes of the same name within boxes of the same name, and what they are like. */
+/* How many blocks are in boxes of the same style within boxes of the same style, and their averages. */
 typedef struct {
     double times, chars, linked;
 } SimilarBlocks;
 
 struct Features {
     Scoring *scoring;
-    BoxDistance *from_top, *from_top2;      /* of each box that holds text */
+    BoxDistance *from_top, *from_top2;      /* of each box with text */
     double peak;
-    Numbers names;                  /* of each block, its place in `alike` */
-    LIST(SimilarBlocks) alike;
-    Numbers same;                   /* of each block, how often its text stands on the page */
+    Numbers names;                  /* of each block, its index in `similar` */
+    LIST(SimilarBlocks) similar;
+    Numbers same;                   /* of each block, how often its text occurs on the page */
     Table title_words;
-    uint64_t title_signs;           /* the signs that its words have, as bits */
-    Numbers seen_in;                /* of each word of the title, the last block that was found to say it, from 1 */
+    uint64_t title_bits;           /* the bits of its words */
+    Numbers seen_in;                /* of each word of the title, the last block found to contain it, from 1 */
     uint32_t first, end;            /* the blocks of the box with the most prose */
-    uint32_t heading, heading_level, strangers;
+    uint32_t heading, heading_level, unrelated;
     int64_t heading_at;
 };
 
@@ -39,25 +40,25 @@ static BoxDistance *box_distances(Page *page, uint32_t top)
 {
     Arena *arena = &page->arena;
     const Numbers *parents = &page->walk.box_parents;
-    BoxDistance *ways = arena_alloc(arena, (size_t)parents->count * sizeof *ways);
-    memset(ways, 0xFF, (size_t)parents->count * sizeof *ways);
+    BoxDistance *distances = arena_alloc(arena, (size_t)parents->count * sizeof *distances);
+    memset(distances, 0xFF, (size_t)parents->count * sizeof *distances);
     uint32_t at = check_index(arena, top, parents->count);
-    for (int32_t steps = 0; ways[at].up < 0; steps++) {
-        ways[at] = (BoxDistance){steps, 0};
+    for (int32_t steps = 0; distances[at].up < 0; steps++) {
+        distances[at] = (BoxDistance){steps, 0};
         at = check_index(arena, parents->at[at], parents->count);
     }
-    for (uint32_t place = 0; place < page->layout.full.count; place++) {
-        uint32_t box = check_index(arena, page->layout.full.at[place], parents->count);
+    for (uint32_t index = 0; index < page->layout.full.count; index++) {
+        uint32_t box = check_index(arena, page->layout.full.at[index], parents->count);
         /* Outer boxes come before inner ones. */
-        if (ways[box].up < 0) {
-            BoxDistance outer = ways[check_index(arena, parents->at[box], parents->count)];
-            ways[box] = (BoxDistance){outer.up, outer.down + 1};
+        if (distances[box].up < 0) {
+            BoxDistance outer = distances[check_index(arena, parents->at[box], parents->count)];
+            distances[box] = (BoxDistance){outer.up, outer.down + 1};
         }
     }
-    return ways;
+    return distances;
 }
 
-/* The names of a box and of the one around it, as a key. */
+/* The styles of a box and of the one around it, as a key. */
 typedef struct {
     uint32_t own, around;
 } Names;
@@ -77,18 +78,18 @@ static void count_similar_blocks(Features *features)
             last_box = box;
             names[at] = (Names){AT(arena, *styles, box), AT(arena, *styles, AT(arena, page->walk.box_parents, box))};
             number = add_key(arena, &known, (Text){(const uint8_t *)&names[at], sizeof *names});
-            if (number == features->alike.count)
-                ADD(arena, features->alike, (SimilarBlocks){0});
+            if (number == features->similar.count)
+                ADD(arena, features->similar, (SimilarBlocks){0});
         }
         features->names.at[at] = number;
-        SimilarBlocks *alike = &AT(arena, features->alike, number);
-        alike->times++;
-        alike->chars += AT(arena, page->blocks.chars, at);
-        alike->linked += AT(arena, features->scoring->shares, at);
+        SimilarBlocks *similar = &AT(arena, features->similar, number);
+        similar->times++;
+        similar->chars += AT(arena, page->blocks.chars, at);
+        similar->linked += AT(arena, features->scoring->shares, at);
     }
 }
 
-/* Counts how often each text comes. Most texts are the only one of their size and need not be looked at. */
+/* Counts how often each text occurs. Most texts are the only one of their size and need no comparison. */
 static void count_same(Features *features)
 {
     Page *page = features->scoring->page;
@@ -116,7 +117,7 @@ static void count_same(Features *features)
         features->same.at[at] = numbers.at[at] > 0 ? times.at[numbers.at[at] - 1] : 1;
 }
 
-/* One of 64 bits, by which most words are told apart. */
+/* One of 64 bits, which distinguishes most words. */
 static inline uint64_t word_bit(Text word) { return (uint64_t)1 << ((word.at[0] * 7u + word.size) % 64); }
 
 static void read_title_words(Features *features)
@@ -126,19 +127,19 @@ static void read_title_words(Features *features)
     features->title_words = make_table(&page->arena, title.size / 2 + 1);
     for (Text word; next_split_word(&title, &word);) {
         add_key(&page->arena, &features->title_words, word);
-        features->title_signs |= word_bit(word);
+        features->title_bits |= word_bit(word);
     }
     FILL(&page->arena, features->seen_in, features->title_words.count);
 }
 
-/* How many of the words of the title are in a text. */
+/* The ratio of the title's words that are in a text. */
 static double share_of_title(Features *features, uint32_t block, Text lowered)
 {
     uint32_t count = features->title_words.count, found = 0;
     if (count == 0)
         return 0.0;
     for (Text word; next_split_word(&lowered, &word);) {
-        if (!(features->title_signs & word_bit(word)))
+        if (!(features->title_bits & word_bit(word)))
             continue;
         uint32_t number = find_key(&features->title_words, word);
         if (number != NO_KEY && features->seen_in.at[number] != block + 1) {
@@ -170,13 +171,13 @@ Features *make_features(Scoring *scoring)
 
 void reset_features(Features *features)
 {
-    features->heading = features->heading_level = features->strangers = 0;
+    features->heading = features->heading_level = features->unrelated = 0;
     features->heading_at = -1;
     for (uint32_t word = 0; word < features->seen_in.count; word++)
         features->seen_in.at[word] = 0;
 }
 
-/* For each mark: 3 if the box itself has it, 2 if its parent or grandparent, 1 if one further up, else 0. */
+/* For each hint: 3 if the box itself has it, 2 if its parent or grandparent, 1 if one further up, else 0. */
 static void put_levels(double *row, uint32_t own, uint32_t near, uint32_t above)
 {
     memset(row, 0, HINT_COUNT * sizeof *row);
@@ -219,7 +220,7 @@ static void put_box(const Features *features, uint32_t box, double *row)
 }
 
 /* Whether the last character of a text ends a sentence or a quotation. */
-static bool is_ended(Arena *arena, Text text)
+static bool ends_sentence(Arena *arena, Text text)
 {
     static const char *const ENDS[] = {"。", "！", "？", "…", "”", "’", "»", "؟", "۔", "।"};
     if (text.size == 0)
@@ -235,7 +236,7 @@ static bool is_ended(Arena *arena, Text text)
     return false;
 }
 
-/* Length, share of links and tag of a neighbour; -1 where there is none. */
+/* Length, ratio of links and tag of a neighbour; -1 where there is none. */
 static double *put_neighbour(Features *features, uint32_t block, double *row)
 {
     Page *page = features->scoring->page;
@@ -246,24 +247,24 @@ static double *put_neighbour(Features *features, uint32_t block, double *row)
     return row;
 }
 
-/* Reads what a short block says: what it begins like, and how much of the title it has. It may be the heading of those
- * after it. */
+/* Reads a short block: the category of its beginning, and how much of the title it contains. It may be the heading
+ * of those after it. */
 static uint32_t read_short(Features *features, uint32_t block, uint32_t tag, uint32_t chars, double *in_title)
 {
-    const Said *said = said_by(features->scoring, block);
-    *in_title = share_of_title(features, block, said->lowered);
+    const BlockText *current = block_text(features->scoring, block);
+    *in_title = share_of_title(features, block, current->lowered);
     if (is_heading_class(tag)) {
-        features->heading = said->beginning;
+        features->heading = current->beginning;
         features->heading_at = block;
         features->heading_level = tag;
-        features->strangers += said->beginning > 0;
-    } else if (is_unrelated_beginning(said->beginning) && chars < LINE_CHARS) {
-        features->heading = said->beginning;
+        features->unrelated += current->beginning > 0;
+    } else if (is_unrelated_beginning(current->beginning) && chars < LINE_CHARS) {
+        features->heading = current->beginning;
         features->heading_at = block;
         features->heading_level = NO_HEADING_TAG;
-        features->strangers++;
+        features->unrelated++;
     }
-    return said->beginning;
+    return current->beginning;
 }
 
 bool next_row(Features *features, uint32_t block, double *row)
@@ -278,32 +279,32 @@ bool next_row(Features *features, uint32_t block, double *row)
         beginning = read_short(features, block, tag, chars, &in_title);
     if (tag == CLASS_UNREAD)
         return false;
-    const SimilarBlocks *alike = &AT(arena, features->alike, AT(arena, features->names, block));
+    const SimilarBlocks *similar = &AT(arena, features->similar, AT(arena, features->names, block));
     double whole = AT(arena, blocks->chars_before, blocks->texts.count);
-    double place = block;
+    double index = block;
     *row++ = tag;
     *row++ = chars;
     *row++ = AT(arena, blocks->words, block);
     *row++ = AT(arena, features->scoring->shares, block);
     *row++ = AT(arena, blocks->link_counts, block);
     *row++ = AT(arena, blocks->pauses, block);
-    *row++ = is_ended(arena, AT(arena, blocks->texts, block));
+    *row++ = ends_sentence(arena, AT(arena, blocks->texts, block));
     *row++ = beginning;
     *row++ = in_title;
-    *row++ = alike->times;
-    *row++ = alike->chars / alike->times;
-    *row++ = alike->linked / alike->times;
-    *row++ = place / blocks->texts.count;
+    *row++ = similar->times;
+    *row++ = similar->chars / similar->times;
+    *row++ = similar->linked / similar->times;
+    *row++ = index / blocks->texts.count;
     *row++ = AT(arena, blocks->chars_before, block) / (whole > 1 ? whole : 1);
-    *row++ = place - (layout->title_block >= 0 ? layout->title_block : NOWHERE);
-    *row++ = place - (layout->h1_block >= 0 ? layout->h1_block : NOWHERE);
+    *row++ = index - (layout->title_block >= 0 ? layout->title_block : NOWHERE);
+    *row++ = index - (layout->h1_block >= 0 ? layout->h1_block : NOWHERE);
     *row++ = features->first <= block && block < features->end;
-    *row++ = place - features->first;
-    *row++ = (double)features->end - 1 - place;
+    *row++ = index - features->first;
+    *row++ = (double)features->end - 1 - index;
     *row++ = features->heading;
-    *row++ = features->heading_at >= 0 ? place - (double)features->heading_at : -1.0;
+    *row++ = features->heading_at >= 0 ? index - (double)features->heading_at : -1.0;
     *row++ = features->heading_level;
-    *row++ = features->strangers < MOST_STRANGERS ? features->strangers : MOST_STRANGERS;
+    *row++ = features->unrelated < MAX_UNRELATED_HEADINGS ? features->unrelated : MAX_UNRELATED_HEADINGS;
     *row++ = AT(arena, features->same, block);
     row = put_neighbour(features, block - 1, row);
     row = put_neighbour(features, block + 1, row);

@@ -1,4 +1,4 @@
-/* Like text, like fingerprint: see fingerprint.py for what is done, and why. */
+/* Similar text has a similar fingerprint: see fingerprint.py for the method and its reasons. */
 #include "page.h"
 #include "unicode.h"
 #include "utf8.h"
@@ -8,20 +8,20 @@
 #define BIN_SHIFT 26            /* of a hash of 32 bits */
 #define FINGERPRINT_BYTES (2 * BINS)
 #define WINDOW 16
-#define EASTERN_WINDOW 6
+#define CJK_WINDOW 6
 #define FOREIGN_SHARE 0.26
 #define GROUPS 12
 
-/* fingerprint._ANCHORS: the letters of a group are one to us. */
+/* fingerprint._ANCHORS: the letters of a group become one. */
 static const char *const ANCHORS[GROUPS] = {
     "bv\xbc\x97\xad", "kj\x93\x8f", "p\x83\xb3", "m\xb4\x96", "g\x8b\xb9", "u\x98\xbf",
     "d\xbb\xaf\x9e", "l\x80\xb1\xa8", "r\xba\xaa\x85", "s\x82\xb7\xa7", "n\xbd\x84\xa0", "37",
 };
 
-/* How many letters a text must have to do without another group: 7,000 / 1.4 ** n, rounded up. */
+/* The number of letters from which a text needs one group less: 7,000 / 1.4 ** n, rounded up. */
 static const uint32_t LIMITS[GROUPS - 1] = {243, 339, 475, 665, 930, 1302, 1823, 2552, 3572, 5000, 7000};
 
-/* What each byte is among letters: 0 for what is none. */
+/* The letter of each byte: 0 for other bytes. */
 static uint8_t ascii_letters[256], all_letters[256];
 
 #define SLICES 8
@@ -65,14 +65,14 @@ static void make_crc_tables(void)
         }
 }
 
-/* When the library is loaded: nothing is written to these tables again. */
+/* When the library is loaded; these tables are read-only afterwards. */
 __attribute__((constructor)) static void make_tables(void)
 {
     make_letters();
     make_crc_tables();
 }
 
-/* zlib's, eight bytes at a time. */
+/* Same as zlib's, eight bytes at a time. */
 static uint32_t crc32_of(const uint8_t *at, size_t size)
 {
     uint32_t crc = 0xFFFFFFFFu;
@@ -87,8 +87,8 @@ static uint32_t crc32_of(const uint8_t *at, size_t size)
     return ~crc;
 }
 
-/* What is left of a text; `to` has capacity for all of it. */
-static Text translated(Text text, const uint8_t letters[256], uint8_t *to)
+/* The letters of a text; `to` has room for all of it. */
+static Text translate_bytes(Text text, const uint8_t letters[256], uint8_t *to)
 {
     uint32_t size = 0;
     for (uint32_t n = 0; n < text.size; n++) {
@@ -107,8 +107,8 @@ static uint32_t count_of(Text text, const uint8_t letters[256])
     return count;
 }
 
-/* Whether a character stands in a text that has few of its first bytes: where it is Latin. */
-static bool holds(Text text, const char *character)
+/* Whether a text contains a character whose first byte is rare in it, as in Latin text. */
+static bool contains(Text text, const char *character)
 {
     size_t size = strlen(character);
     const uint8_t *at = text.at, *end = text.at + text.size;
@@ -120,17 +120,17 @@ static bool holds(Text text, const char *character)
     return false;
 }
 
-/* text.ASCII_WHEN_LOWER: a dotted I and the sign of Kelvin. */
+/* visible.ASCII_WHEN_LOWER: dotted capital I and the Kelvin sign. */
 static bool has_ascii_when_lower(Text text)
 {
-    return holds(text, "\u0130") || holds(text, "\u212A");
+    return contains(text, "\u0130") || contains(text, "\u212A");
 }
 
-/* How many bytes of a mark beyond ASCII begin here: fingerprint._MARKS. */
-static uint32_t mark_at(const uint8_t *at, const uint8_t *end)
+/* The size of a punctuation mark beyond ASCII here: fingerprint._PUNCTUATION. */
+static uint32_t punctuation_size(const uint8_t *at, const uint8_t *end)
 {
-    size_t capacity = (size_t)(end - at);
-    if (capacity < 2)
+    size_t available = (size_t)(end - at);
+    if (available < 2)
         return 0;
     switch (at[0]) {
     case 0xC2:
@@ -140,24 +140,24 @@ static uint32_t mark_at(const uint8_t *at, const uint8_t *end)
     case 0xDB:
         return at[1] == 0x94 ? 2 : 0;
     case 0xE0:
-        return capacity >= 3 && at[1] == 0xA5 && at[2] == 0xA4 ? 3 : 0;
+        return available >= 3 && at[1] == 0xA5 && at[2] == 0xA4 ? 3 : 0;
     case 0xE2:
-        return capacity >= 3 && (at[1] == 0x80 || at[1] == 0x81) ? 3 : 0;
+        return available >= 3 && (at[1] == 0x80 || at[1] == 0x81) ? 3 : 0;
     case 0xE3:
-        return capacity >= 3 && (at[1] == 0x80 || (at[1] == 0x83 && at[2] == 0xBB)) ? 3 : 0;
+        return available >= 3 && (at[1] == 0x80 || (at[1] == 0x83 && at[2] == 0xBB)) ? 3 : 0;
     case 0xEF:
-        return capacity >= 3 && (at[1] == 0xBC || at[1] == 0xBD) ? 3 : 0;
+        return available >= 3 && (at[1] == 0xBC || at[1] == 0xBD) ? 3 : 0;
     default:
         return 0;
     }
 }
 
-static Text without_marks(Arena *arena, Text text)
+static Text strip_punctuation(Arena *arena, Text text)
 {
     uint8_t *made = arena_alloc(arena, text.size), *out = made;
     const uint8_t *at = text.at, *end = text.at + text.size;
     while (at < end) {
-        uint32_t size = *at >= 0x80 ? mark_at(at, end) : 0;
+        uint32_t size = *at >= 0x80 ? punctuation_size(at, end) : 0;
         if (size == 0)
             *out++ = *at++;
         else
@@ -172,7 +172,7 @@ static bool is_latin(uint32_t latin, uint32_t letters)
 }
 
 /* The first bytes of Chinese, Japanese and Korean characters. */
-static uint32_t eastern_of(Text text)
+static uint32_t count_cjk(Text text)
 {
     uint32_t count = 0;
     for (uint32_t n = 0; n < text.size; n++)
@@ -180,31 +180,31 @@ static uint32_t eastern_of(Text text)
     return count;
 }
 
-/* What is left of a text, and how long its windows are. */
-static Text letters_of(Arena *arena, Text text, uint32_t *window)
+/* The letters of a text, and the window length. */
+static Text extract_letters(Arena *arena, Text text, uint32_t *window)
 {
     *window = WINDOW;
-    Text latin = translated(text, ascii_letters, arena_alloc(arena, text.size));
+    Text latin = translate_bytes(text, ascii_letters, arena_alloc(arena, text.size));
     uint32_t foreign = 2 * (text.size - count_characters(text));
     if (foreign == 0 || (foreign <= FOREIGN_SHARE * (latin.size + foreign) && !has_ascii_when_lower(text)))
         return latin;
     text = lowered(arena, text);
-    uint8_t *capacity = arena_alloc(arena, text.size);
-    latin = translated(text, ascii_letters, capacity);
+    uint8_t *buffer = arena_alloc(arena, text.size);
+    latin = translate_bytes(text, ascii_letters, buffer);
     if (is_latin(latin.size, count_of(text, all_letters)))
         return latin;
-    text = without_marks(arena, text);
+    text = strip_punctuation(arena, text);
     if (is_latin(latin.size, count_of(text, all_letters)))
         return latin;
-    Text letters = translated(text, all_letters, capacity);
-    if (4 * eastern_of(text) > letters.size)
-        *window = EASTERN_WINDOW;
+    Text letters = translate_bytes(text, all_letters, buffer);
+    if (4 * count_cjk(text) > letters.size)
+        *window = CJK_WINDOW;
     return letters;
 }
 
 /* Keeps the smallest hash of each bin. */
 typedef struct {
-    uint32_t least[BINS];
+    uint32_t smallest[BINS];
     bool is_full[BINS];
     uint32_t count;
 } Bins;
@@ -212,13 +212,13 @@ typedef struct {
 static void add_window(Bins *bins, const uint8_t *at, size_t size)
 {
     uint32_t hash = crc32_of(at, size), bin = hash >> BIN_SHIFT;
-    if (!bins->is_full[bin] || hash < bins->least[bin])
-        bins->least[bin] = hash;
+    if (!bins->is_full[bin] || hash < bins->smallest[bin])
+        bins->smallest[bin] = hash;
     bins->is_full[bin] = true;
     bins->count++;
 }
 
-/* The windows behind the anchors of the first so many groups. */
+/* The windows after the anchors of the first `groups` groups. */
 static void add_windows(Bins *bins, Text letters, uint32_t window, uint32_t groups)
 {
     uint32_t end = letters.size > window ? letters.size - window : 0;
@@ -250,20 +250,20 @@ static void fill_bins(Bins *bins, Text letters, uint32_t window)
 Text near_fingerprint(Arena *arena, Text text)
 {
     uint32_t window;
-    Text letters = letters_of(arena, first_characters(text, MAX_CHARS), &window);
+    Text letters = extract_letters(arena, first_characters(text, MAX_CHARS), &window);
     if (letters.size == 0)
         return (Text){NULL, 0};
     Bins bins;
     fill_bins(&bins, letters, window);
     uint8_t *made = arena_alloc(arena, FINGERPRINT_BYTES);
-    /* An empty bin borrows from the next one that is not; the last ones from the first. */
+    /* An empty bin copies the next non-empty one; the last ones copy from the first. */
     uint32_t first = 0;
     while (first < BINS - 1 && !bins.is_full[first])
         first++;
-    uint32_t value = bins.least[first];
+    uint32_t value = bins.smallest[first];
     for (uint32_t bin = BINS; bin-- > 0;) {
         if (bins.is_full[bin])
-            value = bins.least[bin];
+            value = bins.smallest[bin];
         made[2 * bin] = (uint8_t)value;
         made[2 * bin + 1] = (uint8_t)(value >> 8);
     }

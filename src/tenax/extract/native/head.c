@@ -1,4 +1,4 @@
-/* What the head of a page holds, for Python to make something of it: `parse.head`. */
+/* The head of a page, as input for Python: `html.head`. */
 #include "links.h"
 #include "text.h"
 #include "unicode.h"
@@ -8,7 +8,7 @@
 #define MAX_METADATA_ATTRIBUTES 5          /* attributes of one element */
 #define MAX_STAMP_LETTERS 8
 
-/* html.METADATA_ATTRIBUTES: the attributes in which an element tells what the page is. */
+/* dom.METADATA_ATTRIBUTES: the attributes read from metadata elements. */
 typedef struct {
     uint32_t tag;
     uint32_t count;
@@ -25,16 +25,16 @@ static const MetadataAttributes METADATA_ATTRIBUTES[] = {
     {TAG_title, 0, {NULL}},
 };
 
-/* What one element says, in the order of its names. */
+/* The attributes of one element, in the order of its names. */
 typedef struct {
     const Node *node;
-    const MetadataAttributes *told;
+    const MetadataAttributes *spec;
     Text values[MAX_METADATA_ATTRIBUTES];
     bool is_there[MAX_METADATA_ATTRIBUTES];
     Text text;
 } MetadataElement;
 
-/* What was told so far: only so much of it is listened to. */
+/* What was read so far: the number of values is limited. */
 typedef struct {
     bool has_title, has_base;
     uint32_t scripts;
@@ -48,15 +48,15 @@ static const MetadataAttributes *attributes_for_tag(uintptr_t tag)
     return NULL;
 }
 
-static void read_attributes(MetadataElement *telling)
+static void read_attributes(MetadataElement *element)
 {
     Attribute *one = NULL;
     Text name, value;
-    while (telling->told->count > 0 && each_attribute(telling->node, &one, &name, &value))
-        for (uint32_t n = 0; n < telling->told->count; n++)
-            if (text_is(name, telling->told->names[n])) {
-                telling->values[n] = value;
-                telling->is_there[n] = true;
+    while (element->spec->count > 0 && each_attribute(element->node, &one, &name, &value))
+        for (uint32_t n = 0; n < element->spec->count; n++)
+            if (text_is(name, element->spec->names[n])) {
+                element->values[n] = value;
+                element->is_there[n] = true;
                 break;
             }
 }
@@ -68,7 +68,7 @@ static Text first_text(const Node *node)
 
 static bool is_named(const MetadataElement *meta)
 {
-    for (uint32_t n = META_CONTENT + 1; n < meta->told->count; n++)
+    for (uint32_t n = META_CONTENT + 1; n < meta->spec->count; n++)
         if (meta->values[n].size > 0)
             return true;
     return false;
@@ -80,70 +80,70 @@ static bool is_relation_needed(Text rel)
            has_word(rel, "image_src");
 }
 
-/* Whether Python would make anything of it. Most elements that could tell something are stylesheets and scripts, and to
- * hand them over takes longer than to look at them. */
-static bool is_needed(MetadataElement *telling, HeadState *heard)
+/* Whether Python would use it. Most metadata elements are stylesheets and scripts, and passing them on takes longer
+ * than checking them. */
+static bool is_needed(MetadataElement *element, HeadState *state)
 {
-    switch (telling->told->tag) {
+    switch (element->spec->tag) {
     case TAG_meta:
-        return telling->values[META_CONTENT].size > 0 && is_named(telling);
+        return element->values[META_CONTENT].size > 0 && is_named(element);
     case TAG_link:
-        return telling->is_there[LINK_HREF] && is_relation_needed(telling->values[LINK_REL]);
+        return element->is_there[LINK_HREF] && is_relation_needed(element->values[LINK_REL]);
     case TAG_base:
-        if (heard->has_base || !telling->is_there[0])
+        if (state->has_base || !element->is_there[0])
             return false;
-        return heard->has_base = true;
+        return state->has_base = true;
     case TAG_title:
-        telling->text = first_text(telling->node);
-        if (heard->has_title)
+        element->text = first_text(element->node);
+        if (state->has_title)
             return false;
-        return heard->has_title = true;
+        return state->has_title = true;
     default:
-        if (heard->scripts == MAX_SCRIPTS || !holds_either_case(telling->values[0], "ld+json"))
+        if (state->scripts == MAX_SCRIPTS || !contains_ignoring_case(element->values[0], "ld+json"))
             return false;
-        telling->text = first_text(telling->node);
-        heard->scripts += telling->text.size > 0;
-        return telling->text.size > 0;
+        element->text = first_text(element->node);
+        state->scripts += element->text.size > 0;
+        return element->text.size > 0;
     }
 }
 
-static void pack_metadata_element(Pack *pack, const MetadataElement *telling)
+static void pack_metadata_element(Pack *pack, const MetadataElement *element)
 {
-    const Node *parent = telling->node->parent;
+    const Node *parent = element->node->parent;
     uint32_t there = 0;
-    for (uint32_t n = 0; n < telling->told->count; n++)
-        there += telling->is_there[n];
+    for (uint32_t n = 0; n < element->spec->count; n++)
+        there += element->is_there[n];
     pack_array(pack, 4);
-    pack_int(pack, telling->told->tag);
+    pack_int(pack, element->spec->tag);
     pack_bool(pack, parent != NULL && parent->tag == TAG_head);
     pack_map(pack, there);
-    for (uint32_t n = 0; n < telling->told->count; n++)
-        if (telling->is_there[n]) {
-            pack_literal(pack, telling->told->names[n]);
-            pack_text(pack, telling->values[n]);
+    for (uint32_t n = 0; n < element->spec->count; n++)
+        if (element->is_there[n]) {
+            pack_literal(pack, element->spec->names[n]);
+            pack_text(pack, element->values[n]);
         }
-    pack_text(pack, telling->text);
+    pack_text(pack, element->text);
 }
 
 static void pack_metadata_elements(Page *page, Pack *pack)
 {
-    LIST(MetadataElement) tellings = {0};
-    HeadState heard = {0};
-    for (uint32_t n = 0; n < page->walk.telling.count; n++) {
-        const Node *node = page->walk.telling.at[n];
-        MetadataElement telling = {.node = node, .told = attributes_for_tag(node->tag)};
-        if (telling.told == NULL)
+    LIST(MetadataElement) elements = {0};
+    HeadState state = {0};
+    for (uint32_t n = 0; n < page->walk.metadata_nodes.count; n++) {
+        const Node *node = page->walk.metadata_nodes.at[n];
+        MetadataElement element = {.node = node, .spec = attributes_for_tag(node->tag)};
+        if (element.spec == NULL)
             continue;
-        read_attributes(&telling);
-        if (is_needed(&telling, &heard))
-            ADD(&page->arena, tellings, telling);
+        read_attributes(&element);
+        if (is_needed(&element, &state))
+            ADD(&page->arena, elements, element);
     }
-    pack_array(pack, tellings.count);
-    for (uint32_t n = 0; n < tellings.count; n++)
-        pack_metadata_element(pack, &tellings.at[n]);
+    pack_array(pack, elements.count);
+    for (uint32_t n = 0; n < elements.count; n++)
+        pack_metadata_element(pack, &elements.at[n]);
 }
 
-/* What the first boxes say that have one of these tags. */
+/* The texts of the first boxes with one of these tags. */
 static void pack_headings(Page *page, Pack *pack, uint32_t tag, uint32_t other_tag)
 {
     const Numbers *tags = &page->walk.box_tags;
@@ -156,7 +156,7 @@ static void pack_headings(Page *page, Pack *pack, uint32_t tag, uint32_t other_t
         pack_text(pack, box_text(&page->arena, &page->walk, boxes[n]));
 }
 
-void pack_head(Page *page, Pack *pack, uint32_t marks)
+void pack_head(Page *page, Pack *pack, uint32_t clauses)
 {
     pack_array(pack, 6);
     pack_metadata_elements(page, pack);
@@ -164,15 +164,15 @@ void pack_head(Page *page, Pack *pack, uint32_t marks)
     pack_text(pack, get_attribute(page->root, "xml:lang"));
     pack_headings(page, pack, TAG_h1, TAG_h1);
     pack_headings(page, pack, TAG_h2, TAG_h3);
-    pack_int(pack, marks);
+    pack_int(pack, clauses);
 }
 
 static bool is_quote(uint8_t byte) { return byte == '"' || byte == '\''; }
 
 static bool is_name_letter(uint8_t byte) { return ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z') || byte == '_'; }
 
-/* Whether what follows a word of head._STAMPED begins as head._STAMP says, up to the first digit. Where the script ends
- * before that, the next one may go on with it. */
+/* Whether a word of head._SCRIPT_DATE_WORDS is followed by the beginning of head._SCRIPT_DATE, up to the first
+ * digit. Where the script ends before that, the next one may continue it. */
 static bool may_be_script_date(const uint8_t *at, const uint8_t *end)
 {
     for (uint32_t n = 0; n < MAX_STAMP_LETTERS && at < end && is_name_letter(*at); n++)

@@ -1,22 +1,22 @@
-/* Which language a text is in, as its script, words and letters say: `parse.language`. */
+/* Detects the language of a text by its script, words and letters: `language.detect`. */
 #include "language.h"
 
 #include "language_data.h"
 #include "unicode.h"
 
-#define FOREIGN_SHARE 0.3
+#define NON_LATIN_SHARE 0.3
 #define KANA_SHARE 0.05
-#define HALF_SURE 1.5
-#define USUAL_SHARE 0.2
-#define MOST_TIMES 5
+#define HALF_CONFIDENCE_LEAD 1.5
+#define USUAL_COMMON_WORD_SHARE 0.2
+#define MAX_WORD_COUNT 5
 #define FIRST_OTHER 0x370u
 #define NO_SCRIPT UINT16_MAX
 
-/* How much each language has said for itself, and the order in which they first did: of equals the first counts. */
+/* The score of each language, and the order of their first scores: of equals the first wins. */
 typedef struct {
-    double of[MOST_NAMES];
-    bool is_heard[MOST_NAMES];
-    uint16_t order[MOST_NAMES];
+    double of[MAX_NAMES];
+    bool is_scored[MAX_NAMES];
+    uint16_t order[MAX_NAMES];
     uint32_t count;
 } Scores;
 
@@ -25,8 +25,8 @@ static void add_scores(Scores *scores, Speakers speakers, uint32_t times)
     double weight = 1.0 / speakers.count;
     for (uint32_t n = 0; n < speakers.count; n++) {
         uint16_t language = language_data.speakers[speakers.first + n];
-        if (!scores->is_heard[language]) {
-            scores->is_heard[language] = true;
+        if (!scores->is_scored[language]) {
+            scores->is_scored[language] = true;
             scores->order[scores->count++] = language;
         }
         scores->of[language] += weight * times;
@@ -38,8 +38,8 @@ static bool is_ascii_word(uint8_t byte)
     return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') || byte == '_';
 }
 
-/* The size of the character here, and whether it is of a word. The vowel signs of Devanagari are no letters to Python,
- * and would cut its words apart. */
+/* The size of the character here, and whether it is part of a word. The vowel signs of Devanagari are not letters in
+ * Python, and would split its words. */
 static bool is_of_word(const WordList *list, const uint8_t *at, const uint8_t *end, uint32_t *size)
 {
     if (*at < 0x80) {
@@ -62,8 +62,8 @@ static uint32_t next_word(const WordList *list, const uint8_t **at, const uint8_
     return (uint32_t)(*at - *word);
 }
 
-/* How often each common word stands in the sample, up to a few times. In the order in which they come, as that is the
- * order of the sums. Gives the number of all words. */
+/* Counts each common word in the sample, up to a few times, in their order: the sums depend on it. Returns the
+ * number of all words. */
 static uint32_t score_words(Arena *arena, const WordList *list, Text sample, Scores *scores, uint32_t *seen)
 {
     Bytes times = {0};
@@ -78,7 +78,7 @@ static uint32_t score_words(Arena *arena, const WordList *list, Text sample, Sco
         uint32_t number = (uint32_t)(word - list->words);
         if (times.at[number] == 0)
             ADD(arena, order, number);
-        times.at[number] += times.at[number] < MOST_TIMES;
+        times.at[number] += times.at[number] < MAX_WORD_COUNT;
     }
     for (uint32_t n = 0; n < order.count; n++) {
         uint32_t often = times.at[order.at[n]];
@@ -90,12 +90,12 @@ static uint32_t score_words(Arena *arena, const WordList *list, Text sample, Sco
 
 static void score_letters(Text sample, Scores *scores)
 {
-    uint8_t times[MOST_LETTERS] = {0};
+    uint8_t times[MAX_LETTERS] = {0};
     const uint8_t *at = sample.at, *end = sample.at + sample.size;
     for (uint32_t size; at < end; at += size) {
         uint32_t character = character_at(at, end, &size);
         uint32_t number = character < LETTERS_END ? language_data.letter_numbers[character] : 0;
-        if (number > 0 && times[number - 1] < MOST_TIMES)
+        if (number > 0 && times[number - 1] < MAX_WORD_COUNT)
             times[number - 1]++;
     }
     for (uint32_t n = 0; n < language_data.letter_count; n++)
@@ -103,7 +103,7 @@ static void score_letters(Text sample, Scores *scores)
             add_scores(scores, language_data.letters[n], times[n]);
 }
 
-static void by_words(Arena *arena, const WordList *list, Text sample, Text *tag, double *confidence)
+static void detect_by_words(Arena *arena, const WordList *list, Text sample, Text *tag, double *confidence)
 {
     Scores scores = {.count = 0};
     uint32_t seen = 0, words = score_words(arena, list, sample, &scores, &seen);
@@ -124,20 +124,20 @@ static void by_words(Arena *arena, const WordList *list, Text sample, Text *tag,
         }
     }
     double ahead = first - second;
-    double share = words > 0 ? seen / (USUAL_SHARE * words) : 0.0;
-    *confidence = ahead / (ahead + HALF_SURE) * (share < 1.0 ? share : 1.0);
+    double share = words > 0 ? seen / (USUAL_COMMON_WORD_SHARE * words) : 0.0;
+    *confidence = ahead / (ahead + HALF_CONFIDENCE_LEAD) * (share < 1.0 ? share : 1.0);
 }
 
-/* The letters of each script but the Latin, by its number. */
+/* The letters of each script except Latin, by its number. */
 typedef struct {
-    uint32_t of[MOST_NAMES];
+    uint32_t of[MAX_NAMES];
     uint32_t letters;       /* of all of them */
     uint32_t chars;         /* of the sample, without its spaces */
 } Scripts;
 
 static uint16_t script_of(uint32_t character, uint32_t *last_range)
 {
-    /* The next letter is of the script of the last one, mostly. */
+    /* The next letter is usually of the same script. */
     const ScriptRange *range = &language_data.ranges[*last_range];
     if (character >= range->first && character <= range->last)
         return range->script;
@@ -165,17 +165,17 @@ static void count_scripts(Text sample, Scripts *scripts)
 }
 
 /* Of equals the last in the order of their names. */
-static uint16_t commonest(const Scripts *scripts)
+static uint16_t most_common_script(const Scripts *scripts)
 {
     uint16_t best = 0;
-    for (uint16_t n = 1; n < MOST_NAMES; n++)
+    for (uint16_t n = 1; n < MAX_NAMES; n++)
         if (scripts->of[n] >= scripts->of[best])
             best = n;
     return best;
 }
 
-/* Japanese cannot do without its syllables, Chinese has none. */
-static void join_eastern(Scripts *scripts)
+/* Japanese always uses kana, Chinese never does. */
+static void merge_cjk(Scripts *scripts)
 {
     uint32_t kana = scripts->of[language_data.japanese], both = kana + scripts->of[language_data.chinese];
     bool is_japanese = kana >= KANA_SHARE * both;
@@ -188,18 +188,18 @@ void detect_language(Arena *arena, Text lowered_sample, Text *tag, double *confi
     *tag = (Text){NULL, 0};
     *confidence = 0.0;
     if (!language_data.is_set)
-        page_fail(arena, "the languages are not set");
+        page_fail(arena, "no languages were set");
     Scripts scripts = {.letters = 0};
     if (!is_ascii(lowered_sample))
         count_scripts(lowered_sample, &scripts);
     uint16_t script = language_data.latin;
-    if (scripts.letters > 0 && scripts.letters >= FOREIGN_SHARE * scripts.chars) {
-        join_eastern(&scripts);
-        script = commonest(&scripts);
+    if (scripts.letters > 0 && scripts.letters >= NON_LATIN_SHARE * scripts.chars) {
+        merge_cjk(&scripts);
+        script = most_common_script(&scripts);
     }
     const WordList *list = word_list(script);
     if (list != NULL) {
-        by_words(arena, list, lowered_sample, tag, confidence);
+        detect_by_words(arena, list, lowered_sample, tag, confidence);
         return;
     }
     *tag = language_data.names[script];

@@ -1,11 +1,11 @@
-/* Takes what languages.py wrote apart, and finds words in it: see language_data.h. */
+/* Parses the data of language_data.py, and looks up words in it: see language_data.h. */
 #include "language_data.h"
 
 #include <stdlib.h>
 
 LanguageData language_data;
 
-/* Reads the data from its beginning to its end; whatever is not as it should be is a reason to do without. */
+/* Reads the data from begin to end; invalid data are ignored as a whole. */
 typedef struct {
     const uint8_t *at, *end;
     uint32_t speaker_count, name_count;
@@ -53,7 +53,7 @@ static uint16_t next_name(Reader *from)
     return 0;
 }
 
-/* There is capacity for as many speakers as the data has bytes. */
+/* There is room for as many speakers as the data has bytes. */
 static Speakers next_speakers(Reader *from)
 {
     Speakers found = {(uint16_t)from->speaker_count, (uint16_t)next_number(from, 1)};
@@ -72,7 +72,7 @@ static uint64_t hash_of(const uint8_t *at, uint32_t size)
     return hash ^ hash >> 32;
 }
 
-/* A list keeps half of its slots free: whatever a page asks for, the search soon ends. */
+/* A list keeps half of its slots free, so every search ends soon. */
 const Word *known_word(const WordList *list, const uint8_t *at, uint32_t size)
 {
     if (size > list->longest)
@@ -120,7 +120,7 @@ static void read_word_list(Reader *from, WordList *list)
 
 static void read_names(Reader *from)
 {
-    uint32_t count = next_count(from, 2, MOST_NAMES);
+    uint32_t count = next_count(from, 2, MAX_NAMES);
     for (uint32_t n = 0; n < count; n++)
         language_data.names[n] = next_text(from);
     from->name_count = count;
@@ -132,7 +132,7 @@ static void read_names(Reader *from)
 
 static void read_ranges(Reader *from)
 {
-    language_data.range_count = next_count(from, 2, MOST_RANGES);
+    language_data.range_count = next_count(from, 2, MAX_RANGES);
     for (uint32_t n = 0; n < language_data.range_count; n++) {
         ScriptRange *range = &language_data.ranges[n];
         range->first = next_number(from, 4);
@@ -143,7 +143,7 @@ static void read_ranges(Reader *from)
 
 static void read_letters(Reader *from)
 {
-    language_data.letter_count = next_count(from, 2, MOST_LETTERS);
+    language_data.letter_count = next_count(from, 2, MAX_LETTERS);
     for (uint32_t n = 0; n < language_data.letter_count && !from->is_broken; n++) {
         uint32_t letter = next_count(from, 4, LETTERS_END - 1);
         language_data.letter_numbers[letter] = (uint16_t)(n + 1);
@@ -163,7 +163,7 @@ void native_set_languages(const uint8_t *data, size_t size)
     Reader from = {.at = kept, .end = kept + size};
     read_names(&from);
     read_ranges(&from);
-    language_data.list_count = next_count(&from, 2, MOST_WORD_LISTS);
+    language_data.list_count = next_count(&from, 2, MAX_WORD_LISTS);
     for (uint32_t n = 0; n < language_data.list_count && !from.is_broken; n++)
         read_word_list(&from, &language_data.lists[n]);
     read_letters(&from);

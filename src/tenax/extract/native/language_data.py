@@ -1,7 +1,6 @@
-"""Words, letters and scripts of languages as the data that language.c works with: they have their home in
-`tenax.extract.language.detect`.
+"""Words, letters and scripts of languages as data for language.c, from `tenax.extract.language.detect`.
 
-All numbers are little-endian. First come the names of languages and scripts, sorted; from then on they are numbers.
+All numbers are little-endian. First come the names of languages and scripts, sorted; the rest refers to them by index.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ NameNumbers = Mapping[str, int]
 
 
 def pack_language_data() -> bytes:
-    """What `native_set_languages` is given."""
+    """The data for `native_set_languages`."""
     by_script = evidence_by_script()
     numbers = {name: number for number, name in enumerate(sorted(_collect_names()))}
     asked_by_name = (numbers[name] for name in ("latin", "devanagari", "ja", "zh"))
@@ -54,7 +53,7 @@ def _pack_letters(evidence: Evidence, numbers: NameNumbers) -> bytes:
 
 
 def _pack_languages(languages: Iterable[tuple[str, float]], numbers: NameNumbers) -> bytes:
-    """Without their weights: each word's speakers share it."""
+    """Without weights: they follow from the number of languages."""
     spoken = [numbers[language] for language, _ in languages]
     return pack(f"<B{len(spoken)}H", len(spoken), *spoken)
 

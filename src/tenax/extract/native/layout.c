@@ -1,4 +1,5 @@
-/* The lie of a page: what its boxes are called and hold, where its prose stands, where its title is. */
+/* Page layout: class hints and text statistics per element, the position of the prose and of the title:
+   `article.layout`. */
 #include "class_hints.h"
 #include "names.h"
 #include "page.h"
@@ -7,16 +8,17 @@
 
 #define MIN_TITLE_CHARS 8
 #define MAX_TITLE_CHARS 300
-#define SAID_CHARS 25
-#define MOST_WORTH 800
+#define MIN_SCORED_CHARS 25
+#define MAX_BLOCK_POINTS 800
 
-#define POSITIVE (HINT_BIT(article) | HINT_BIT(content))
-#define NEGATIVE                                                                                                      \
-    (HINT_BIT(comment) | HINT_BIT(footer) | HINT_BIT(side) | HINT_BIT(related) | HINT_BIT(share) | HINT_BIT(ad) | HINT_BIT(consent) | HINT_BIT(nav) | HINT_BIT(meta))
+#define POSITIVE_HINTS (HINT_BIT(article) | HINT_BIT(content))
+#define NEGATIVE_HINTS \
+    (HINT_BIT(comment) | HINT_BIT(footer) | HINT_BIT(side) | HINT_BIT(related) | HINT_BIT(share) | \
+     HINT_BIT(ad) | HINT_BIT(consent) | HINT_BIT(nav) | HINT_BIT(meta))
 
 static const double shares[] = {1.0, 0.5, 1.0 / 6, 1.0 / 9};
-static const uint32_t counted_marks[] = {HINT_BIT(product), HINT_BIT(forum), HINT_BIT(list)};
-#define COUNTED (HINT_BIT(product) | HINT_BIT(forum) | HINT_BIT(list))
+static const uint32_t counted_hints[] = {HINT_BIT(product), HINT_BIT(forum), HINT_BIT(list)};
+#define COUNTED_HINTS (HINT_BIT(product) | HINT_BIT(forum) | HINT_BIT(list))
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* One more than the class, so that tags that are not named here have none. */
@@ -39,10 +41,10 @@ static const int8_t tag_points[TAG_COUNT] = {
     [TAG_h2] = -5, [TAG_h3] = -5, [TAG_h4] = -5, [TAG_h5] = -5, [TAG_h6] = -5, [TAG_th] = -5,
 };
 
-/* A tag and a class that boxes of the page have; its number is its place in the list. */
+/* A combination of tag and class on the page; its number is its index in the list. */
 typedef struct {
     uintptr_t tag;
-    uint32_t marks;
+    uint32_t hints;
     uint32_t next;              /* one more than the number of the next one of the same class, 0 for none */
 } Style;
 
@@ -60,8 +62,7 @@ static Styles no_styles(Page *page)
     return styles;
 }
 
-/* The number of a box's style, which is added if it is new. One class has no more styles than there are tags of
- * boxes. */
+/* The number of a box's style, which is added if it is new. One class has no more styles than there are box tags. */
 static uint32_t style_of(Page *page, Styles *styles, uintptr_t tag, Text class)
 {
     Arena *arena = &page->arena;
@@ -81,12 +82,12 @@ static uint32_t style_of(Page *page, Styles *styles, uintptr_t tag, Text class)
     return styles->known.count - 1;
 }
 
-static uint32_t last_of(Arena *arena, const Numbers *sums)
+static uint32_t total(Arena *arena, const Numbers *sums)
 {
     return AT(arena, *sums, sums->count - 1);
 }
 
-static uint32_t between(Arena *arena, const Numbers *sums, uint32_t first, uint32_t end)
+static uint32_t sum_between(Arena *arena, const Numbers *sums, uint32_t first, uint32_t end)
 {
     return AT(arena, *sums, end) - AT(arena, *sums, first);
 }
@@ -102,18 +103,18 @@ static BoxStats compute_box_stats(Page *page, uint32_t first, uint32_t end)
 {
     Arena *arena = &page->arena;
     const Blocks *blocks = &page->blocks;
-    double chars = between(arena, &blocks->chars_before, first, end);
+    double chars = sum_between(arena, &blocks->chars_before, first, end);
     return (BoxStats){
         .chars = chars,
-        .linked = between(arena, &blocks->links_before, first, end) / chars,
-        .longs = between(arena, &blocks->long_blocks_before, first, end),
+        .linked = sum_between(arena, &blocks->links_before, first, end) / chars,
+        .longs = sum_between(arena, &blocks->long_blocks_before, first, end),
         .blocks = end - first,
-        .share = chars / last_of(arena, &blocks->chars_before),
-        .pauses = between(arena, &blocks->punctuation_before, first, end) / chars,
+        .share = chars / total(arena, &blocks->chars_before),
+        .pauses = sum_between(arena, &blocks->punctuation_before, first, end) / chars,
     };
 }
 
-static void find_full(Page *page)
+static void find_text_boxes(Page *page)
 {
     for (uint32_t box = 0; box < page->walk.box_tags.count; box++) {
         uint32_t first, end;
@@ -125,8 +126,8 @@ static void find_full(Page *page)
     }
 }
 
-/* What the boxes that hold text are called. */
-static void look(Page *page)
+/* Read the hints of the boxes with text. */
+static void read_box_hints(Page *page)
 {
     Arena *arena = &page->arena;
     PageLayout *layout = &page->layout;
@@ -136,12 +137,12 @@ static void look(Page *page)
         const Node *node = AT(arena, page->walk.box_nodes, box);
         Names names = names_of(node);
         uint32_t style = style_of(page, &styles, node->tag, names.class);
-        uint32_t own = AT(arena, styles.known, style).marks | find_attribute_hints(page, &names);
+        uint32_t own = AT(arena, styles.known, style).hints | find_attribute_hints(page, &names);
         layout->styles.at[box] = style;
         layout->own.at[box] = own;
         layout->depth.at[box] = AT(arena, layout->depth, parent) + 1;
         layout->all.at[box] = own | AT(arena, layout->all, parent);
-        layout->marks |= own;
+        layout->all_hints |= own;
     }
 }
 
@@ -157,37 +158,37 @@ static void read_tags(Page *page)
     }
 }
 
-/* What blocks have earned for the boxes around theirs: two counts of prose. The boxes that earned any by the rules of
- * reader modes are in the order in which they first did, for sums depend on it. */
-static void earn(Page *page, Reals *by_length, Reals *earned_in, Numbers *earners)
+/* Add the points of blocks to the boxes around them: two scores of prose. Boxes with points by the rules of reader
+ * modes are in the order of their first points, because sums depend on it. */
+static void add_points(Page *page, Reals *by_length, Reals *earned_in, Numbers *scored_boxes)
 {
     Arena *arena = &page->arena;
     const Blocks *blocks = &page->blocks;
     const Numbers *parents = &page->walk.box_parents;
     for (uint32_t at = 0; at < blocks->boxes.count; at++) {
         uint32_t n = AT(arena, blocks->chars, at);
-        if (n < SAID_CHARS)
+        if (n < MIN_SCORED_CHARS)
             continue;
         uint32_t box = blocks->boxes.at[at], parent = AT(arena, *parents, box);
         uint32_t pauses = AT(arena, blocks->pauses, at);
         if (n >= LONG_CHARS && pauses && 2 * (uint64_t)AT(arena, blocks->link_chars, at) < n) {
-            uint32_t home = page->layout.tags.at[at] == CLASS_DIV ? box : parent;
-            double worth = n < MOST_WORTH ? n : MOST_WORTH;
-            AT(arena, *by_length, home) += worth;
-            AT(arena, *by_length, AT(arena, *parents, home)) += worth / 2;
+            uint32_t owner = page->layout.tags.at[at] == CLASS_DIV ? box : parent;
+            double worth = n < MAX_BLOCK_POINTS ? n : MAX_BLOCK_POINTS;
+            AT(arena, *by_length, owner) += worth;
+            AT(arena, *by_length, AT(arena, *parents, owner)) += worth / 2;
         }
         double *earned = &AT(arena, *earned_in, parent);
         if (*earned == 0)
-            ADD(arena, *earners, parent);
+            ADD(arena, *scored_boxes, parent);
         *earned = *earned + 1 + pauses + (n < 300 ? n / 100 : 3);
     }
 }
 
-static void share_out(Page *page, const Reals *earned_in, const Numbers *earners)
+static void add_rule_points(Page *page, const Reals *earned_in, const Numbers *scored_boxes)
 {
     Arena *arena = &page->arena;
-    for (uint32_t number = 0; number < earners->count; number++) {
-        uint32_t box = earners->at[number];
+    for (uint32_t number = 0; number < scored_boxes->count; number++) {
+        uint32_t box = scored_boxes->at[number];
         double points = AT(arena, *earned_in, box);
         for (size_t step = 0; step < LENGTH(shares); step++) {
             AT(arena, page->layout.rule_points, box) += points * shares[step];
@@ -199,7 +200,7 @@ static void share_out(Page *page, const Reals *earned_in, const Numbers *earners
     }
 }
 
-static void weigh(Page *page)
+static void compute_points(Page *page)
 {
     PageLayout *layout = &page->layout;
     for (uint32_t number = 0; number < layout->full.count; number++) {
@@ -207,13 +208,13 @@ static void weigh(Page *page)
         double earned = layout->rule_points.at[box];
         if (earned == 0)
             continue;
-        double weight = (own & POSITIVE ? 25 : 0) - (own & NEGATIVE ? 25 : 0);
+        double weight = (own & POSITIVE_HINTS ? 25 : 0) - (own & NEGATIVE_HINTS ? 25 : 0);
         double of_tag = tag < TAG_COUNT ? tag_points[tag] : 0;
         layout->rule_points.at[box] = (earned + of_tag + weight) * (1 - layout->facts.at[box].linked);
     }
 }
 
-static uint32_t top_of(const PageLayout *layout, const Reals *points)
+static uint32_t find_top_box(const PageLayout *layout, const Reals *points)
 {
     double best = 0;
     uint32_t found = 0;
@@ -230,32 +231,33 @@ static uint32_t top_of(const PageLayout *layout, const Reals *points)
 
 static bool shows_title(Page *page, Text text, Text title)
 {
-    Text said = lowered(&page->arena, text);
-    return said.size <= title.size ? find(title, said, 0) != UINT32_MAX : find(said, title, 0) != UINT32_MAX;
+    Text lower_text = lowered(&page->arena, text);
+    bool is_part = lower_text.size <= title.size;
+    return find(is_part ? title : lower_text, is_part ? lower_text : title, 0) != UINT32_MAX;
 }
 
 /* The block that shows the title, a heading if there is one; -1 for none. */
-static int32_t title_shown_at(Page *page)
+static int32_t find_title_block(Page *page)
 {
     const Numbers *tags = &page->layout.tags;
     Text title = page->hints.title;
-    int32_t place = -1;
+    int32_t index = -1;
     uint32_t chars = title.at == NULL ? 0 : count_characters(title);
     if (chars < MIN_TITLE_CHARS)
-        return place;
-    uint32_t least = chars / 2 < MIN_TITLE_CHARS - 1 ? MIN_TITLE_CHARS - 1 : chars / 2;
+        return index;
+    uint32_t min_chars = chars / 2 < MIN_TITLE_CHARS - 1 ? MIN_TITLE_CHARS - 1 : chars / 2;
     for (uint32_t at = 0; at < tags->count; at++) {
         uint32_t length = AT(&page->arena, page->blocks.lengths, at);
         bool is_heading = is_heading_class(tags->at[at]);
-        if (length <= least || length > MAX_TITLE_CHARS || (place >= 0 && !is_heading))
+        if (length <= min_chars || length > MAX_TITLE_CHARS || (index >= 0 && !is_heading))
             continue;
         if (shows_title(page, AT(&page->arena, page->blocks.texts, at), title)) {
-            place = (int32_t)at;
+            index = (int32_t)at;
             if (is_heading)
                 break;
         }
     }
-    return place;
+    return index;
 }
 
 static void find_title(Page *page)
@@ -265,8 +267,8 @@ static void find_title(Page *page)
     for (uint32_t at = 0; at < layout->tags.count && layout->h1_block < 0; at++)
         if (layout->tags.at[at] == CLASS_H1)
             layout->h1_block = (int32_t)at;
-    int32_t place = title_shown_at(page);
-    layout->title_block = place >= 0 ? place : layout->h1_block;
+    int32_t index = find_title_block(page);
+    layout->title_block = index >= 0 ? index : layout->h1_block;
 }
 
 static uint32_t distinct_boxes(Page *page)
@@ -282,29 +284,29 @@ static uint32_t distinct_boxes(Page *page)
     return found;
 }
 
-/* How much of the text stands in boxes with each of some marks. */
-static double *add_shares(Page *page, double *numbers, double whole)
+/* The ratio of text in boxes with each of some hints. */
+static double *add_shares(Page *page, double *numbers, double total_chars)
 {
     const PageLayout *layout = &page->layout;
-    uint64_t counted[LENGTH(counted_marks)] = {0};
+    uint64_t counted[LENGTH(counted_hints)] = {0};
     for (uint32_t number = 0; number < layout->full.count; number++) {
-        uint32_t box = layout->full.at[number], marks = layout->own.at[box] & COUNTED, first, end;
-        /* What is in a box that has the mark from one around it was counted there. */
-        if (marks && box)
-            marks &= ~AT(&page->arena, layout->all, AT(&page->arena, page->walk.box_parents, box));
-        if (!marks)
+        uint32_t box = layout->full.at[number], counted_bits = layout->own.at[box] & COUNTED_HINTS, first, end;
+        /* A box that inherits the hint was already counted with its ancestor. */
+        if (counted_bits && box)
+            counted_bits &= ~AT(&page->arena, layout->all, AT(&page->arena, page->walk.box_parents, box));
+        if (!counted_bits)
             continue;
         span_of(page, box, &first, &end);
-        for (size_t mark = 0; mark < LENGTH(counted_marks); mark++)
-            if (marks & counted_marks[mark])
-                counted[mark] += between(&page->arena, &page->blocks.chars_before, first, end);
+        for (size_t hint = 0; hint < LENGTH(counted_hints); hint++)
+            if (counted_bits & counted_hints[hint])
+                counted[hint] += sum_between(&page->arena, &page->blocks.chars_before, first, end);
     }
-    for (size_t mark = 0; mark < LENGTH(counted_marks); mark++)
-        *numbers++ = (double)counted[mark] / whole;
+    for (size_t hint = 0; hint < LENGTH(counted_hints); hint++)
+        *numbers++ = (double)counted[hint] / total_chars;
     return numbers;
 }
 
-/* The numbers of layout.OF_PAGE, in their order. */
+/* The values of layout.PAGE_FEATURES, in their order. */
 static void count_page(Page *page, double top_points)
 {
     Arena *arena = &page->arena;
@@ -314,12 +316,13 @@ static void count_page(Page *page, double top_points)
     for (uint32_t at = 0; at < layout->tags.count; at++)
         of_class[layout->tags.at[at]]++;
     double count = blocks->boxes.count ? blocks->boxes.count : 1;
-    double chars = last_of(arena, &blocks->chars_before), whole = chars > 0 ? chars : 1;
-    const BoxStats *top = &AT(arena, layout->facts, layout->top), *rule_top = &AT(arena, layout->facts, layout->rule_top);
+    double chars = total(arena, &blocks->chars_before), total_chars = chars > 0 ? chars : 1;
+    const BoxStats *top = &AT(arena, layout->facts, layout->top);
+    const BoxStats *rule_top = &AT(arena, layout->facts, layout->rule_top);
     double *next = layout->numbers;
     *next++ = chars;
-    *next++ = last_of(arena, &blocks->links_before) / whole;
-    *next++ = last_of(arena, &blocks->long_blocks_before);
+    *next++ = total(arena, &blocks->links_before) / total_chars;
+    *next++ = total(arena, &blocks->long_blocks_before);
     *next++ = blocks->boxes.count;
     memcpy(next, page->hints.numbers, sizeof page->hints.numbers);
     next += PAGE_HINT_NUMBERS;
@@ -333,7 +336,7 @@ static void count_page(Page *page, double top_points)
     *next++ = of_class[CLASS_H1];
     *next++ = (of_class[CLASS_H1] + of_class[CLASS_H2] + of_class[CLASS_H3]) / count;
     *next++ = distinct_boxes(page) / count;
-    add_shares(page, next, whole);
+    add_shares(page, next, total_chars);
 }
 
 void read_layout(Page *page)
@@ -342,7 +345,7 @@ void read_layout(Page *page)
     PageLayout *layout = &page->layout;
     uint32_t count = page->walk.box_tags.count;
     if (!are_class_hints_set())
-        page_fail(arena, "no words were set");
+        page_fail(arena, "no class hints were set");
     *layout = (PageLayout){0};
     FILL(arena, layout->depth, count);
     FILL(arena, layout->own, count);
@@ -350,18 +353,18 @@ void read_layout(Page *page)
     FILL(arena, layout->facts, count);
     FILL(arena, layout->styles, count);
     FILL(arena, layout->rule_points, count);
-    find_full(page);
-    look(page);
+    find_text_boxes(page);
+    read_box_hints(page);
     read_tags(page);
     Reals by_length, earned_in;
-    Numbers earners = {0};
+    Numbers scored_boxes = {0};
     FILL(arena, by_length, count);
     FILL(arena, earned_in, count);
-    earn(page, &by_length, &earned_in, &earners);
-    share_out(page, &earned_in, &earners);
-    weigh(page);
-    layout->top = top_of(layout, &by_length);
-    layout->rule_top = top_of(layout, &layout->rule_points);
+    add_points(page, &by_length, &earned_in, &scored_boxes);
+    add_rule_points(page, &earned_in, &scored_boxes);
+    compute_points(page);
+    layout->top = find_top_box(layout, &by_length);
+    layout->rule_top = find_top_box(layout, &layout->rule_points);
     find_title(page);
     count_page(page, AT(arena, by_length, layout->top));
 }

@@ -1,4 +1,4 @@
-/* Letters, digits and lower case, as the tables of Unicode have them: see unicode.h. */
+/* Letters, digits and lower case by the Unicode tables: see unicode.h. */
 #include "unicode.h"
 
 #include "unicode_data.h"
@@ -21,10 +21,10 @@ static bool is_among(const Range *ranges, size_t count, uint32_t character)
     return low < count && ranges[low].first <= character;
 }
 
-/* Latin, Greek and Cyrillic are asked about most: what the tables say of them, looked up when the library is loaded. */
-#define FEW 0x530
-static uint16_t few_lower[FEW];
-static bool few_alnum[FEW];
+/* Latin, Greek and Cyrillic are the most frequent: their table entries are cached when the library is loaded. */
+#define CACHED_CHARACTERS 0x530
+static uint16_t cached_lower[CACHED_CHARACTERS];
+static bool cached_alnum[CACHED_CHARACTERS];
 
 static bool is_ascii_letter(uint32_t character) { return (character | 0x20) - 'a' < 26; }
 
@@ -32,14 +32,14 @@ const char *unicode_version(void) { return UNICODE_VERSION; }
 
 bool is_alnum(uint32_t character)
 {
-    if (character < FEW)
-        return few_alnum[character];
+    if (character < CACHED_CHARACTERS)
+        return cached_alnum[character];
     return is_among(ALNUM, COUNT_OF(ALNUM), character);
 }
 
 bool is_decimal(uint32_t character)
 {
-    if (character < FEW)
+    if (character < CACHED_CHARACTERS)
         return character - '0' < 10;
     return is_among(DECIMAL, COUNT_OF(DECIMAL), character);
 }
@@ -60,11 +60,11 @@ static uint32_t looked_up_lower(uint32_t character)
     return (character - found->first) % found->step == 0 ? (uint32_t)((int32_t)character + found->shift) : character;
 }
 
-/* In lower case; U+0130 and the sigma are not asked for. */
+/* In lower case; never called for U+0130 and sigma. */
 static uint32_t lower_of(uint32_t character)
 {
-    if (character < FEW)
-        return few_lower[character];
+    if (character < CACHED_CHARACTERS)
+        return cached_lower[character];
     if (character >= FIRST_WITHOUT_CASE && character <= LAST_WITHOUT_CASE)
         return character;
     return looked_up_lower(character);
@@ -72,10 +72,10 @@ static uint32_t lower_of(uint32_t character)
 
 __attribute__((constructor)) static void look_up_few(void)
 {
-    for (uint32_t n = 0; n < FEW; n++) {
+    for (uint32_t n = 0; n < CACHED_CHARACTERS; n++) {
         bool is_capital = n - 'A' < 26;
-        few_lower[n] = (uint16_t)(n >= 0x80 ? looked_up_lower(n) : is_capital ? n + 0x20 : n);
-        few_alnum[n] = n >= 0x80 ? is_among(ALNUM, COUNT_OF(ALNUM), n) : is_ascii_letter(n) || n - '0' < 10;
+        cached_lower[n] = (uint16_t)(n >= 0x80 ? looked_up_lower(n) : is_capital ? n + 0x20 : n);
+        cached_alnum[n] = n >= 0x80 ? is_among(ALNUM, COUNT_OF(ALNUM), n) : is_ascii_letter(n) || n - '0' < 10;
     }
 }
 
@@ -104,7 +104,7 @@ static uint32_t character_before(const uint8_t *begin, const uint8_t *end, uint3
     return NO_CHARACTER;
 }
 
-/* A sigma that ends a word has a form of its own. From sigma to sigma, so all of a text is looked at twice at most. */
+/* A sigma that ends a word has its own form. Searches from sigma to sigma, so a text is read at most twice. */
 static bool is_last_letter(Text text, const uint8_t *sigma)
 {
     uint32_t size, character = 0;
@@ -145,7 +145,7 @@ static uint8_t *put_character(uint8_t *at, uint32_t character)
     return at;
 }
 
-/* The high bit of each byte that is a capital; of eight bytes of ASCII. */
+/* The high bit of each byte that is a capital; for eight bytes of ASCII. */
 static uint64_t ascii_capitals(uint64_t bytes)
 {
     uint64_t from_a = bytes + EACH_LOW_BIT * (0x80 - 'A');
@@ -186,7 +186,7 @@ static uint8_t *put_lowered(uint8_t *out, Text text, uint32_t from)
             at += 8;
             out += 8;
         }
-        /* Up to the next eight bytes: where one is not ASCII, its neighbours are not either. */
+        /* Up to the next eight bytes: where one is not ASCII, its neighbours are usually not either. */
         for (const uint8_t *stop = end - at > 8 ? at + 8 : end; at < stop;) {
             uint32_t size, character = character_at(at, end, &size);
             if (character == DOTTED_I) {
@@ -213,10 +213,10 @@ Text lowered(Arena *arena, Text text)
     uint32_t same = same_in_lower_case(text);
     if (same == text.size)
         return text;
-    /* At most half as long again: make_unicode.py sees to it. */
+    /* At most 1.5 times as long: make_unicode.py checks that. */
     size_t rest = text.size - same, capacity = same + (is_ascii(text) ? rest : rest + rest / 2 + 1);
     if (capacity > UINT32_MAX)
-        page_fail(arena, "a text too long");
+        page_fail(arena, "text too long");
     uint8_t *made = arena_alloc(arena, capacity);
     memcpy(made, text.at, same);
     return (Text){made, (uint32_t)(put_lowered(made + same, text, same) - made)};

@@ -1,4 +1,4 @@
-/* Where a page leads, its links in document order, each once, as written: `parse.links`. */
+/* The links of a page in document order, each once, as written: `html.links`. */
 #include "links.h"
 
 #include "table.h"
@@ -21,10 +21,10 @@ typedef struct {
     bool is_in_article;
 } Link;
 
-/* The attributes of an element that may lead elsewhere. */
+/* The attributes of an element that may link to other pages. */
 typedef struct {
     Text href, rel, type;
-} Leading;
+} LinkAttributes;
 
 static uint8_t lower_ascii(uint8_t byte) { return byte >= 'A' && byte <= 'Z' ? byte + 0x20 : byte; }
 
@@ -47,7 +47,7 @@ bool has_word(Text text, const char *word)
     return false;
 }
 
-bool holds_either_case(Text text, const char *part)
+bool contains_ignoring_case(Text text, const char *part)
 {
     size_t size = strlen(part);
     for (const uint8_t *at = text.at, *end = text.at + text.size; at < end; at++)
@@ -56,9 +56,9 @@ bool holds_either_case(Text text, const char *part)
     return false;
 }
 
-static Leading leading_of(const Node *node)
+static LinkAttributes read_link_attributes(const Node *node)
 {
-    Leading found = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
+    LinkAttributes found = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
     const char *leads_by = node->tag == TAG_iframe ? "src" : "href";
     Attribute *one = NULL;
     Text name, value;
@@ -74,7 +74,7 @@ static Leading leading_of(const Node *node)
 }
 
 /* Without the controls and spaces that browsers strip from both ends of a URL. */
-static Text href_of(Text text)
+static Text strip_href(Text text)
 {
     while (text.size > 0 && text.at[0] <= ' ') {
         text.at++;
@@ -91,7 +91,7 @@ static bool is_scheme_character(uint8_t byte)
            byte == '\n' || byte == '\r';
 }
 
-/* Whether there is another scheme than http and https. Browsers drop tabs and line breaks in it. */
+/* Whether there is a scheme other than http and https. Browsers drop tabs and line breaks in it. */
 static bool has_other_scheme(Text href)
 {
     uint8_t first = lower_ascii(href.at[0]);
@@ -119,19 +119,18 @@ static bool is_followable(Text href)
     return !has_other_scheme(href);
 }
 
-/* What a <link> is to us; NULL for nothing. An alternate in another form than HTML is a feed, an embed or a
- * stylesheet. */
-static const char *kind_of_reference(const Leading *leading)
+/* How a crawl uses a <link>; NULL if not at all. An alternate that is not HTML is a feed, an embed or a stylesheet. */
+static const char *link_element_kind(const LinkAttributes *attributes)
 {
-    if (has_word(leading->rel, "canonical"))
+    if (has_word(attributes->rel, "canonical"))
         return "canonical";
-    bool is_html = leading->type.size == 0 || holds_either_case(leading->type, "html");
-    if (is_html && has_word(leading->rel, "alternate") && !has_word(leading->rel, "stylesheet"))
+    bool is_html = attributes->type.size == 0 || contains_ignoring_case(attributes->type, "html");
+    if (is_html && has_word(attributes->rel, "alternate") && !has_word(attributes->rel, "stylesheet"))
         return "alternate";
     return NULL;
 }
 
-static const char *kind_of(const Node *node, const Leading *leading)
+static const char *link_kind(const Node *node, const LinkAttributes *attributes)
 {
     switch (node->tag) {
     case TAG_a:
@@ -141,11 +140,11 @@ static const char *kind_of(const Node *node, const Leading *leading)
     case TAG_iframe:
         return "iframe";
     default:
-        return kind_of_reference(leading);
+        return link_element_kind(attributes);
     }
 }
 
-/* The first characters of a text in one line, gathered from fragments. */
+/* The first characters of a text on one line, collected from fragments. */
 typedef struct {
     uint8_t bytes[MAX_TEXT_CHARS * MAX_CHARACTER_BYTES];
     uint32_t size, chars;
@@ -181,8 +180,8 @@ static void add_fragment(Line *line, Text fragment)
     }
 }
 
-/* What a link says. As links can be nested, a thousand of them around the same megabytes, no more than its beginning is
- * looked at, and no more is kept. */
+/* The text of a link. Links can be nested, a thousand of them around the same megabytes, so only its beginning is
+ * read and kept. */
 static Text text_between(Arena *arena, const Walk *walk, uint32_t start, uint32_t end)
 {
     if (start >= end)
@@ -201,7 +200,7 @@ static Text text_between(Arena *arena, const Walk *walk, uint32_t start, uint32_
     return (Text){made, line.size};
 }
 
-/* article.kept_runs: of each run of the walk, whether any of its blocks is kept. None where nothing was judged. */
+/* select.kept_runs: for each run of the walk, whether any of its blocks is kept. Empty where nothing was scored. */
 static Bytes kept_runs(Page *page)
 {
     Bytes runs = {0};
@@ -217,12 +216,12 @@ static Bytes kept_runs(Page *page)
 typedef struct {
     Page *page;
     Bytes kept_runs;
-    uint32_t run;           /* that the last link with a text ended in */
+    uint32_t run;           /* where the last link with a text ended */
     Table numbers;          /* of hrefs */
     LIST(Link) links;
 } Reader;
 
-/* Whether a link that ends before this fragment stands in the article. Links come in order, so runs do. */
+/* Whether a link that ends before this fragment is in the article. Links are in order, and so are runs. */
 static bool is_kept_before(Reader *reader, uint32_t end)
 {
     const Numbers *starts = &reader->page->walk.run_starts;
@@ -231,14 +230,14 @@ static bool is_kept_before(Reader *reader, uint32_t end)
     return reader->kept_runs.count > 0 && AT(&reader->page->arena, reader->kept_runs, reader->run);
 }
 
-/* Of equal hrefs the first stays, followable if any of them is, in the words of the first that says anything. */
-static void add_link(Reader *reader, Text href, const Leading *leading, const char *kind, uint32_t place)
+/* The first of equal hrefs is kept, followable if any of them is, with the first text that is not empty. */
+static void add_link(Reader *reader, Text href, const LinkAttributes *attributes, const char *kind, uint32_t place)
 {
     Arena *arena = &reader->page->arena;
     const Walk *walk = &reader->page->walk;
     uint32_t start = AT(arena, walk->link_starts, place), end = AT(arena, walk->link_ends, place);
     bool is_kept = start < end && is_kept_before(reader, end);
-    bool is_nofollow = has_word(leading->rel, "nofollow");
+    bool is_nofollow = has_word(attributes->rel, "nofollow");
     uint32_t number = add_key(arena, &reader->numbers, href);
     if (number < reader->links.count) {
         Link *known = &reader->links.at[number];
@@ -248,12 +247,12 @@ static void add_link(Reader *reader, Text href, const Leading *leading, const ch
             known->text = text_between(arena, walk, start, end);
         return;
     }
-    Text rel = leading->rel.at != NULL ? first_characters(leading->rel, MAX_REL_CHARS) : (Text){EMPTY, 0};
+    Text rel = attributes->rel.at != NULL ? first_characters(attributes->rel, MAX_REL_CHARS) : (Text){EMPTY, 0};
     Text text = text_between(arena, walk, start, end);
     ADD(arena, reader->links, ((Link){href, kind, is_nofollow, text, rel, is_kept}));
 }
 
-/* By name, and only what is not as most links have it. */
+/* By name, and only the fields that differ from their defaults. */
 static void pack_link(Pack *pack, const Link *link)
 {
     bool is_a = strcmp(link->kind, "a") == 0, has_text = link->text.size > 0, has_rel = link->rel.size > 0;
@@ -284,17 +283,17 @@ static void pack_link(Pack *pack, const Link *link)
 
 void pack_links(Page *page, Pack *pack)
 {
-    const Nodes *nodes = &page->walk.leading;
+    const Nodes *nodes = &page->walk.link_nodes;
     uint32_t capacity = nodes->count < MAX_LINKS ? nodes->count : MAX_LINKS;
     Reader reader = {.page = page, .kept_runs = kept_runs(page), .numbers = make_table(&page->arena, capacity)};
     for (uint32_t n = 0; n < nodes->count && reader.links.count < MAX_LINKS; n++) {
-        Leading leading = leading_of(nodes->at[n]);
-        Text href = href_of(leading.href);
+        LinkAttributes attributes = read_link_attributes(nodes->at[n]);
+        Text href = strip_href(attributes.href);
         if (!is_followable(href))
             continue;
-        const char *kind = kind_of(nodes->at[n], &leading);
+        const char *kind = link_kind(nodes->at[n], &attributes);
         if (kind != NULL)
-            add_link(&reader, href, &leading, kind, n);
+            add_link(&reader, href, &attributes, kind, n);
     }
     pack_array(pack, reader.links.count);
     for (uint32_t n = 0; n < reader.links.count; n++)

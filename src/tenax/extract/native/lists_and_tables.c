@@ -1,4 +1,4 @@
-/* Lists and tables, which are kept whole or not at all. */
+/* Lists and tables, which are kept whole or not at all: `article.lists_and_tables`. */
 #include "scoring.h"
 
 #define CELL_CHARS 60
@@ -7,49 +7,49 @@ ListIndex index_lists(Page *page)
 {
     const Walk *walk = &page->walk;
     ListIndex list_index;
-    FILL(&page->arena, list_index.homes, walk->box_parents.count);
-    if (list_index.homes.count > 0)
-        list_index.homes.at[0] = -1;
-    for (uint32_t place = 0; place < page->layout.full.count; place++) {
-        uint32_t box = page->layout.full.at[place];
+    FILL(&page->arena, list_index.list_boxes, walk->box_parents.count);
+    if (list_index.list_boxes.count > 0)
+        list_index.list_boxes.at[0] = -1;
+    for (uint32_t index = 0; index < page->layout.full.count; index++) {
+        uint32_t box = page->layout.full.at[index];
         if (box == 0)
             continue;
         uint32_t tag = AT(&page->arena, walk->box_tags, box);
-        bool is_home = tag == TAG_table || tag == TAG_ul || tag == TAG_ol || tag == TAG_dl;
+        bool is_list = tag == TAG_table || tag == TAG_ul || tag == TAG_ol || tag == TAG_dl;
         /* Outer boxes come before inner ones. */
-        AT(&page->arena, list_index.homes, box) =
-            is_home ? (int32_t)box : AT(&page->arena, list_index.homes, AT(&page->arena, walk->box_parents, box));
+        AT(&page->arena, list_index.list_boxes, box) =
+            is_list ? (int32_t)box : AT(&page->arena, list_index.list_boxes, AT(&page->arena, walk->box_parents, box));
     }
     return list_index;
 }
 
-/* Large cells are columns, in which the page is laid out: they are judged each for itself. */
-bool is_scored_together(Page *page, uint32_t home, const uint32_t *members, uint32_t count)
+/* Large cells are layout columns: each is scored separately. */
+bool is_scored_together(Page *page, uint32_t list_box, const uint32_t *members, uint32_t count)
 {
-    if (AT(&page->arena, page->walk.box_tags, home) != TAG_table)
+    if (AT(&page->arena, page->walk.box_tags, list_box) != TAG_table)
         return true;
     uint64_t chars = 0;
-    for (uint32_t place = 0; place < count; place++)
-        chars += AT(&page->arena, page->blocks.chars, members[place]);
+    for (uint32_t index = 0; index < count; index++)
+        chars += AT(&page->arena, page->blocks.chars, members[index]);
     return chars < (uint64_t)CELL_CHARS * count;
 }
 
-ListMembers group_by_list(Page *page, const ListIndex *list_index, const bool *wanted)
+ListMembers group_by_list(Page *page, const ListIndex *list_index, const bool *included)
 {
     Arena *arena = &page->arena;
     const Numbers *boxes = &page->blocks.boxes;
     ListMembers found = {0};
     Numbers groups, ends = {0};     /* of each box from 1, of each group */
-    FILL(arena, groups, list_index->homes.count);
+    FILL(arena, groups, list_index->list_boxes.count);
     for (uint32_t at = 0; at < boxes->count; at++) {
-        int32_t home = AT(arena, list_index->homes, boxes->at[at]);
-        if (home < 0 || (wanted != NULL && !wanted[at]))
+        int32_t list_box = AT(arena, list_index->list_boxes, boxes->at[at]);
+        if (list_box < 0 || (included != NULL && !included[at]))
             continue;
-        uint32_t *group = &AT(arena, groups, (uint32_t)home);
+        uint32_t *group = &AT(arena, groups, (uint32_t)list_box);
         if (*group == 0) {
-            ADD(arena, found.homes, (uint32_t)home);
+            ADD(arena, found.list_boxes, (uint32_t)list_box);
             ADD(arena, ends, 0);
-            *group = found.homes.count;
+            *group = found.list_boxes.count;
         }
         ends.at[*group - 1]++;
     }
@@ -62,9 +62,9 @@ ListMembers group_by_list(Page *page, const ListIndex *list_index, const bool *w
     ADD(arena, found.starts, total);
     FILL(arena, found.blocks, total);
     for (uint32_t at = 0; at < boxes->count && total > 0; at++) {
-        int32_t home = AT(arena, list_index->homes, boxes->at[at]);
-        if (home >= 0 && (wanted == NULL || wanted[at]))
-            AT(arena, found.blocks, ends.at[groups.at[home] - 1]++) = at;
+        int32_t list_box = AT(arena, list_index->list_boxes, boxes->at[at]);
+        if (list_box >= 0 && (included == NULL || included[at]))
+            AT(arena, found.blocks, ends.at[groups.at[list_box] - 1]++) = at;
     }
     return found;
 }

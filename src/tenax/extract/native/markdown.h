@@ -1,4 +1,4 @@
-/* The kept blocks of a page as Markdown: what the files of that name share. See `parse.markdown`. */
+/* The kept blocks of a page as Markdown: declarations shared by the markdown_*.c files. See `markdown.render`. */
 #ifndef TENAX_MARKDOWN_H
 #define TENAX_MARKDOWN_H
 
@@ -6,9 +6,9 @@
 #include "table.h"
 
 #define NOWHERE UINT32_MAX
-#define MAX_AROUND 64   /* elements looked at around the beginning of a run */
+#define MAX_AROUND 64   /* elements examined around the beginning of a run */
 
-/* Where a value would stand in a list in order: before those of its kind, and after them. */
+/* The insertion point of a value in a sorted list: before equal ones, and after them. */
 static inline uint32_t bisect_left(const Numbers *numbers, uint32_t value)
 {
     uint32_t low = 0, high = numbers->count;
@@ -50,32 +50,32 @@ static inline void put_char(Buffer *buffer, char character) { put(buffer, &chara
 static inline void put_literal(Buffer *buffer, const char *literal) { put(buffer, literal, (uint32_t)strlen(literal)); }
 
 void put_times(Buffer *buffer, char character, uint32_t times);
-void put_within(Buffer *buffer, uint32_t place, char character);   /* what is behind the place moves on */
+void insert_char(Buffer *buffer, uint32_t place, char character);   /* what follows the position moves on */
 
-/* What was written from a place on; good until more is written. */
+/* The text written since `from`; valid until the next write. */
 static inline Text written(const Buffer *buffer, uint32_t from)
 {
     return (Text){buffer->count > from ? buffer->at + from : (const uint8_t *)"", buffer->count - from};
 }
 
 /* markdown_escape.c */
-Text escape_text(Arena *arena, Text text);                  /* the text itself where it is so already */
-void escape_line_start(Buffer *buffer, uint32_t from);          /* `begun`, of the line written from there on */
-void escape_closing_hashes(Buffer *buffer, uint32_t from);     /* what `heading` does to a line */
+Text escape_text(Arena *arena, Text text);                  /* the same text if nothing is escaped */
+void escape_line_start(Buffer *buffer, uint32_t from);          /* of the line written since `from` */
+void escape_closing_hashes(Buffer *buffer, uint32_t from);     /* as `format_heading` does */
 Text code_span(Arena *arena, Text text);
 void put_fenced(Buffer *buffer, Text code, Text language);
-/* Of the characters beside a text only bytes of ASCII count; 0 for none, 0xff for any other. */
+/* Of the characters beside a text only ASCII bytes count; 0 for none, 0xff for any other. */
 bool can_emphasize(uint8_t before, Text text, uint8_t after);
 
-/* What of the page is kept. */
+/* The kept blocks of the page. */
 typedef struct {
     Page *page;
-    Numbers before;     /* how many blocks before each, and at last of all */
-} Kept;
+    Numbers before;     /* number of kept blocks before each, and in total at the end */
+} KeptBlocks;
 
-Kept count_kept_blocks(Page *page);
-bool is_run_kept(const Kept *kept, uint32_t run);
-uint32_t kept_in(const Kept *kept, uint32_t box);
+KeptBlocks count_kept_blocks(Page *page);
+bool is_run_kept(const KeptBlocks *kept, uint32_t run);
+uint32_t count_kept_in(const KeptBlocks *kept, uint32_t box);
 
 /* `Blocks.span` */
 typedef struct {
@@ -84,26 +84,26 @@ typedef struct {
 
 Span span_of(Page *page, uint32_t box);
 
-/* markdown_hrefs.c: where links and pictures lead. */
+/* markdown_hrefs.c: the URLs of links and images. */
 typedef struct {
     Table numbers;
     Texts hrefs;            /* each once */
     const Texts *addresses; /* of each */
 } Hrefs;
 
-Hrefs collect_hrefs(const Kept *kept);
+Hrefs collect_hrefs(const KeptBlocks *kept);
 
-/* The address for what was written; empty for nothing, and for what leads nowhere. */
-Text address_of(Arena *arena, const Hrefs *hrefs, Text href);
+/* The URL for an href as written; empty for an empty or unusable one. */
+Text resolved_href(Arena *arena, const Hrefs *hrefs, Text href);
 Text read_link_href(Arena *arena, const Hrefs *hrefs, const Node *element);
 
-/* The link that began before a run and goes on in it; NOWHERE for none. */
-uint32_t link_around(Page *page, uint32_t run);
+/* The link that began before a run and continues in it; NOWHERE for none. */
+uint32_t enclosing_link(Page *page, uint32_t run);
 
-/* The link that an image stands in, by its place; NULL for none. */
+/* The link around an image, by its index; NULL for none. */
 Node *link_of_image(Page *page, uint32_t place);
 
-/* markdown_pictures.c. The texts of `read_image` are empty for what only decorates. */
+/* markdown_pictures.c. The texts of `read_image` are empty for decoration. */
 typedef struct {
     Text alt, href;
 } Picture;
@@ -111,16 +111,17 @@ typedef struct {
 Picture read_image(Arena *arena, const Node *image);
 Text format_image(Arena *arena, const Hrefs *hrefs, const Node *image);
 
-/* The boxes around a run and the next, as far as they are kept. */
-#define NEAR_BOXES 2    /* from a kept block up to one that holds an image as well, for the image to belong to it */
+/* The kept boxes around a run and the next. */
+#define NEAR_BOXES 2    /* levels from a kept block up to a box with both it and the image */
 typedef struct {
     struct { Node *node; uint32_t box; } boxes[2 * (NEAR_BOXES + 1)];
     uint32_t count;
-} Near;
+} NearbyBoxes;
 
-/* Runs count from 1 here: 0 stands before the first. */
-Near find_nearby_boxes(const Kept *kept, uint32_t slot);
-uint32_t find_image_box(const Node *image, const Near *near, bool with_noscript, bool *is_lost);   /* NOWHERE for none */
+/* Runs count from 1 here: 0 is before the first. */
+NearbyBoxes find_nearby_boxes(const KeptBlocks *kept, uint32_t slot);
+uint32_t find_image_box(const Node *image, const NearbyBoxes *near, bool with_noscript, bool *is_lost);   /* NOWHERE for
+                                                                                                      none */
 
 /* The images between a run and the next. */
 Span images_after(Page *page, uint32_t slot);
@@ -130,7 +131,7 @@ enum { EM = 1, STRONG = 2 };
 
 typedef struct {
     Text link;
-    uint8_t mark;
+    uint8_t emphasis;
     bool is_code;
 } Style;
 
@@ -142,10 +143,10 @@ typedef struct {
 
 typedef LIST(Piece) Pieces;
 
-/* Text with the marks it wants around it. */
+/* Text with the emphasis it needs. */
 typedef struct {
     Text text;
-    uint8_t mark;
+    uint8_t emphasis;
     bool is_spaced;
 } Item;
 
@@ -178,18 +179,18 @@ void put_paragraph(Buffer *buffer, InlineRun *run, uint32_t paragraph);
 void put_on_one_line(Buffer *buffer, InlineRun *run, uint32_t paragraph, uint32_t excluded_emphasis);
 
 /* markdown_code.c */
-typedef LIST(Text) Languages;     /* of the boxes that were asked about */
-void put_code(Buffer *buffer, Languages *languages, const Kept *kept, uint32_t box);
+typedef LIST(Text) Languages;     /* of the boxes looked up so far */
+void put_code(Buffer *buffer, Languages *languages, const KeptBlocks *kept, uint32_t box);
 
 /* markdown_writer.c */
 #define MAX_LEVELS 16
-#define SIGN_BYTES 16   /* a number, a sign and a space */
+#define MARKER_BYTES 16   /* a number, a marker and a space */
 
 typedef struct {
     bool is_item, is_numbered;
     uint32_t list, number;
     uint8_t size;
-    char first[SIGN_BYTES];
+    char first[MARKER_BYTES];
 } Container;
 
 typedef struct {
@@ -201,7 +202,7 @@ typedef struct {
     Buffer buffer;
     bool is_begun;
     Chain open;
-    Bytes signs;            /* of each box that is a list; 0 for none yet */
+    Bytes markers;            /* of each box that is a list; 0 for none yet */
 } MarkdownOutput;
 
 uint32_t count_levels(Chain chain);
@@ -222,29 +223,29 @@ typedef struct {
     bool has_thead;
 } DataTable;
 
-DataTable *data_table(const Kept *kept, uint32_t box);  /* NULL for none */
+DataTable *data_table(const KeptBlocks *kept, uint32_t box);  /* NULL for none */
 
 typedef struct MarkdownWriter MarkdownWriter;
 void put_table(Buffer *buffer, const DataTable *table, MarkdownWriter *writer);
-Text cell_text(MarkdownWriter *writer, uint32_t box, bool is_head);     /* of markdown.c; good until the next one */
+Text cell_text(MarkdownWriter *writer, uint32_t box, bool is_head);     /* in markdown.c; valid until the next one */
 
 /* markdown_structure.c */
 typedef struct {
     Chain chain;
     uint32_t level;         /* of a heading; 0 for none */
-    uint32_t owner;         /* the heading, preformatted text or table itself; NOWHERE for none */
+    uint32_t owner;         /* the box of the heading, preformatted text or table; NOWHERE for none */
     bool is_code, is_term;
     const DataTable *table;
 } BlockContext;
 
 typedef struct {
-    const Kept *kept;
+    const KeptBlocks *kept;
     LIST(const BlockContext *) found;      /* of each box */
     LIST(uint64_t) next_numbers;    /* of each box that is a numbered list, and one more; 0 for none yet */
     Numbers entered;
 } BlockContexts;
 
-BlockContexts make_contexts(const Kept *kept);
-const BlockContext *find_context(BlockContexts *places, uint32_t box);
+BlockContexts make_contexts(const KeptBlocks *kept);
+const BlockContext *find_context(BlockContexts *contexts, uint32_t box);
 
 #endif

@@ -1,4 +1,4 @@
-/* Preformatted text as Markdown, as it is written, and the language it is in: a part of `parse.markdown`. */
+/* Preformatted text as Markdown, as written, and its language: a part of `markdown.render`. */
 #include "markdown.h"
 #include "unicode.h"
 
@@ -6,7 +6,7 @@
 
 static bool is_break(Text fragment) { return fragment.size == 1 && fragment.at[0] == BREAK; }
 
-/* The kept blocks of a box, a line break between them. */
+/* The kept blocks of a box, separated by line breaks. */
 static void put_kept_blocks(Buffer *buffer, const Page *page, Span span)
 {
     bool is_first = true;
@@ -20,7 +20,7 @@ static void put_kept_blocks(Buffer *buffer, const Page *page, Span span)
     }
 }
 
-/* The fragments of a box that holds text. The indentation of the first line may be a text of its own. */
+/* The fragments of a box with text. The indentation of the first line may be a separate text. */
 static Span fragments_of(Page *page, uint32_t box)
 {
     const Walk *walk = &page->walk;
@@ -45,7 +45,7 @@ static bool has_inner_text(Page *page, uint32_t box)
     return false;
 }
 
-/* The fragments in a row with one kind of line break. */
+/* The joined fragments with one kind of line break. */
 static void put_raw(Buffer *buffer, Page *page, uint32_t box)
 {
     Span span = fragments_of(page, box);
@@ -54,7 +54,7 @@ static void put_raw(Buffer *buffer, Page *page, uint32_t box)
         Text one = AT(&page->arena, page->walk.fragments, n);
         bool is_line = is_break(one);
         if (merges && is_line && is_behind_break) {
-            /* Where a box ends another begins: one break, not two. */
+            /* Adjacent boxes make one break, not two. */
             is_behind_break = false;
             continue;
         }
@@ -70,7 +70,7 @@ static void put_raw(Buffer *buffer, Page *page, uint32_t box)
     }
 }
 
-/* What is white space to Python, and to the blocks, but not to those who read code. */
+/* Replace what is white space in Python and in blocks, but not in code. */
 static void space_separators(Buffer *buffer)
 {
     for (uint32_t at = 0; at < buffer->count; at++)
@@ -78,7 +78,7 @@ static void space_separators(Buffer *buffer)
             buffer->at[at] = ' ';
 }
 
-/* Code without the empty lines around it. */
+/* Code without leading and trailing empty lines. */
 static Text trimmed(Text code)
 {
     code = strip_right(code);
@@ -88,7 +88,7 @@ static Text trimmed(Text code)
     return (Text){code.at + lead, code.size - lead};
 }
 
-/* How many bytes of a name stand at a place: 1 to 30 characters up to white space or the end; 0 for none. */
+/* The size of a name at a position: 1 to 30 characters up to white space or the end; 0 for none. */
 static uint32_t language_size(const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *begin = at;
@@ -102,7 +102,7 @@ static uint32_t language_size(const uint8_t *at, const uint8_t *end)
     return (uint32_t)(at - begin);
 }
 
-/* The language that a word of a class names; empty for none. */
+/* The language named by a word of a class; empty for none. */
 static Text language_in(const uint8_t *at, const uint8_t *end)
 {
     static const char *const BEGINNINGS[] = {"language-", "lang-", "highlight-source-", "highlight-"};
@@ -117,7 +117,7 @@ static Text language_in(const uint8_t *at, const uint8_t *end)
     return (Text){at, 0};
 }
 
-/* The language that the class of an element names; empty for none. */
+/* The language named by the class of an element; empty for none. */
 static Text language_of_class(const Node *node)
 {
     Text names = get_attribute(node, "class");
@@ -136,7 +136,7 @@ static Text language_of_class(const Node *node)
     return (Text){(const uint8_t *)"", 0};
 }
 
-/* The same of a box, looked for once: many may stand in one that has a long class. */
+/* The same for a box, cached: many listings may be in one box with a long class. */
 static Text language_of_box(Languages *languages, Page *page, uint32_t box)
 {
     if (languages->count == 0)
@@ -160,13 +160,13 @@ static Text language_of(Languages *languages, Page *page, uint32_t box)
     return found;
 }
 
-/* Preformatted text as it is written; of one that is kept in part, the kept blocks. Nothing if it says nothing. */
-void put_code(Buffer *buffer, Languages *languages, const Kept *kept, uint32_t box)
+/* Preformatted text as written; if only parts are kept, the kept blocks. Nothing if it is blank. */
+void put_code(Buffer *buffer, Languages *languages, const KeptBlocks *kept, uint32_t box)
 {
     Page *page = kept->page;
     Span span = span_of(page, box);
     Buffer raw = {.arena = buffer->arena};
-    if (kept_in(kept, box) < span.end - span.first)
+    if (count_kept_in(kept, box) < span.end - span.first)
         put_kept_blocks(&raw, page, span);
     else
         put_raw(&raw, page, box);

@@ -1,10 +1,10 @@
-/* Text as Markdown: what CommonMark would take for a mark is escape_text: `parse.markdown_text`. */
+/* Escapes text for Markdown, so that CommonMark shows it as the page does: `markdown.escape`. */
 #include "markdown.h"
 #include "unicode.h"
 
 #define MAX_HASHES 6
 #define MAX_DIGITS 9
-#define LEAST_FENCE 3
+#define MIN_FENCE 3
 #define MIN_BUFFER_BYTES 64
 
 void buffer_grow(Buffer *buffer, uint32_t size)
@@ -27,7 +27,7 @@ void put_times(Buffer *buffer, char character, uint32_t times)
     buffer->count += times;
 }
 
-void put_within(Buffer *buffer, uint32_t place, char character)
+void insert_char(Buffer *buffer, uint32_t place, char character)
 {
     put_char(buffer, character);
     if (place + 1 < buffer->count) {
@@ -36,7 +36,7 @@ void put_within(Buffer *buffer, uint32_t place, char character)
     }
 }
 
-/* What a byte may be in Markdown. */
+/* What a byte may mean in Markdown. */
 enum { NO_MARK, MARK, TAG_MARK, ENTITY_MARK, UNDERSCORE, CONTROL, MAY_BE_CONTROL };
 static const uint8_t MARKS[256] = {
     ['\\'] = MARK, ['`'] = MARK, ['*'] = MARK, ['['] = MARK, [']'] = MARK, ['~'] = MARK,
@@ -66,7 +66,7 @@ static bool is_alnum_before(const uint8_t *begin, const uint8_t *end)
     return is_alnum_at(at, end);
 }
 
-/* Whether what may be a mark is one. A tag or an entity may go on in the text after this one. */
+/* Whether a possible special character is one. A tag or an entity may continue in the next text. */
 static bool is_mark(const uint8_t *begin, const uint8_t *at, const uint8_t *end)
 {
     bool is_last = at + 1 == end;
@@ -84,7 +84,7 @@ static bool is_mark(const uint8_t *begin, const uint8_t *at, const uint8_t *end)
     }
 }
 
-/* Where the first byte stands that may be a mark; most texts have none, and that is to be known quickly. */
+/* The first byte that may be special; most texts have none, so this must be fast. */
 static const uint8_t *first_mark(const uint8_t *at, const uint8_t *end)
 {
     while (end - at >= 8 && !(MARKS[at[0]] | MARKS[at[1]] | MARKS[at[2]] | MARKS[at[3]] | MARKS[at[4]] | MARKS[at[5]] |
@@ -98,20 +98,20 @@ static const uint8_t *first_mark(const uint8_t *at, const uint8_t *end)
 Text escape_text(Arena *arena, Text text)
 {
     const uint8_t *end = text.at + text.size;
-    uint32_t marks = 0;
+    uint32_t escapes = 0;
     bool has_controls = false;
     for (const uint8_t *at = first_mark(text.at, end); at < end; at = first_mark(at + 1, end)) {
-        marks++;
+        escapes++;
         if (MARKS[*at] == CONTROL || (*at == 0xc2 && at + 1 < end && at[1] == 0x9b))
             has_controls = true;
     }
-    if (marks == 0)
+    if (escapes == 0)
         return text;
     if (has_controls) {
         text = collapse_spaces(arena, strip_controls(arena, text));
         end = text.at + text.size;
     }
-    uint8_t *made = arena_alloc(arena, (size_t)text.size + marks), *to = made;
+    uint8_t *made = arena_alloc(arena, (size_t)text.size + escapes), *to = made;
     for (const uint8_t *at = text.at; at < end; at++) {
         if (MARKS[*at] != NO_MARK && is_mark(text.at, at, end))
             *to++ = '\\';
@@ -120,8 +120,8 @@ Text escape_text(Arena *arena, Text text)
     return (Text){made, (uint32_t)(to - made)};
 }
 
-/* Whether a line ends at a place, or goes on with white space. */
-static bool is_parted(Text line, uint32_t at)
+/* Whether a line ends at a position, or continues with white space. */
+static bool is_space_or_end(Text line, uint32_t at)
 {
     return at >= line.size || space_at(line.at + at, line.at + line.size) > 0;
 }
@@ -146,7 +146,7 @@ static uint32_t equal_bytes(Text line)
     return at;
 }
 
-/* Where a number ends that would begin an item; NOWHERE where there is none. */
+/* The end of a number that would begin an item; NOWHERE if there is none. */
 static uint32_t number_end(Text line)
 {
     const uint8_t *end = line.at + line.size;
@@ -156,24 +156,24 @@ static uint32_t number_end(Text line)
             return NOWHERE;
         at += size;
     }
-    bool is_item = at < line.size && (line.at[at] == '.' || line.at[at] == ')') && is_parted(line, at + 1);
+    bool is_item = at < line.size && (line.at[at] == '.' || line.at[at] == ')') && is_space_or_end(line, at + 1);
     return is_item ? at : NOWHERE;
 }
 
 /* Where an escape keeps a line from beginning a heading, quote, item, rule or table; NOWHERE if it begins none. */
-static uint32_t escape_place(Text line)
+static uint32_t escape_position(Text line)
 {
     uint32_t equal;
     switch (line.size ? line.at[0] : 0) {
     case '#':
         equal = equal_bytes(line);
-        return equal <= MAX_HASHES && is_parted(line, equal) ? 0 : NOWHERE;
+        return equal <= MAX_HASHES && is_space_or_end(line, equal) ? 0 : NOWHERE;
     case '>':
         return 0;
     case '+':
-        return is_parted(line, 1) ? 0 : NOWHERE;
+        return is_space_or_end(line, 1) ? 0 : NOWHERE;
     case '-':
-        return is_parted(line, 1) || is_rule_of_table(line) ? 0 : NOWHERE;
+        return is_space_or_end(line, 1) || is_rule_of_table(line) ? 0 : NOWHERE;
     case ':': case '|':
         return is_rule_of_table(line) ? 0 : NOWHERE;
     case '=':
@@ -188,9 +188,9 @@ static uint32_t escape_place(Text line)
 
 void escape_line_start(Buffer *buffer, uint32_t from)
 {
-    uint32_t place = escape_place(written(buffer, from));
+    uint32_t place = escape_position(written(buffer, from));
     if (place != NOWHERE)
-        put_within(buffer, from + place, '\\');
+        insert_char(buffer, from + place, '\\');
 }
 
 void escape_closing_hashes(Buffer *buffer, uint32_t from)
@@ -199,7 +199,7 @@ void escape_closing_hashes(Buffer *buffer, uint32_t from)
     while (hashes > from && buffer->at[hashes - 1] == '#')
         hashes--;
     if (hashes < buffer->count && (hashes == from || space_before(buffer->at + from, buffer->at + hashes) > 0))
-        put_within(buffer, hashes, '\\');
+        insert_char(buffer, hashes, '\\');
 }
 
 static uint32_t longest_ticks(Text text)
@@ -230,7 +230,7 @@ Text code_span(Arena *arena, Text text)
 
 void put_fenced(Buffer *buffer, Text code, Text language)
 {
-    uint32_t ticks = longest_ticks(code) + 1, fence = ticks > LEAST_FENCE ? ticks : LEAST_FENCE;
+    uint32_t ticks = longest_ticks(code) + 1, fence = ticks > MIN_FENCE ? ticks : MIN_FENCE;
     put_times(buffer, '`', fence);
     put_text(buffer, language);
     put_char(buffer, '\n');

@@ -1,21 +1,21 @@
-/* Where the links and pictures of the kept parts of a page lead: as written, for Python to make addresses of, and which
- * address it made of each. */
+/* The hrefs of links and images in the kept parts of a page: as written, for Python to resolve, and the resolved URL
+ * of each. */
 #include "markdown.h"
 
-#define MAX_HREF_BYTES 65536 /* as markdown_inline has it */
+#define MAX_HREF_BYTES 65536 /* as in markdown_inline.c */
 
-Kept count_kept_blocks(Page *page)
+KeptBlocks count_kept_blocks(Page *page)
 {
-    Kept kept = {.page = page};
+    KeptBlocks kept = {.page = page};
     if (page->selection.kept.count != page->blocks.texts.count)
-        page_fail(&page->arena, "not every block was judged");
+        page_fail(&page->arena, "not every block was scored");
     FILL(&page->arena, kept.before, page->selection.kept.count + 1);
     for (uint32_t block = 0; block < page->selection.kept.count; block++)
         kept.before.at[block + 1] = kept.before.at[block] + page->selection.kept.at[block];
     return kept;
 }
 
-bool is_run_kept(const Kept *kept, uint32_t run)
+bool is_run_kept(const KeptBlocks *kept, uint32_t run)
 {
     Arena *arena = &kept->page->arena;
     const Numbers *firsts = &kept->page->blocks.first_of_run;
@@ -30,14 +30,14 @@ Span span_of(Page *page, uint32_t box)
                   AT(arena, *firsts, AT(arena, page->walk.box_ends, box))};
 }
 
-uint32_t kept_in(const Kept *kept, uint32_t box)
+uint32_t count_kept_in(const KeptBlocks *kept, uint32_t box)
 {
     Arena *arena = &kept->page->arena;
     Span span = span_of(kept->page, box);
     return AT(arena, kept->before, span.end) - AT(arena, kept->before, span.first);
 }
 
-uint32_t link_around(Page *page, uint32_t run)
+uint32_t enclosing_link(Page *page, uint32_t run)
 {
     const Walk *walk = &page->walk;
     uint32_t start = AT(&page->arena, walk->run_starts, run), after = bisect_left(&walk->link_starts, start);
@@ -50,52 +50,52 @@ Node *link_of_image(Page *page, uint32_t place)
     uint32_t after = bisect_left(&walk->link_starts, place);
     if (after == 0 || AT(&page->arena, walk->link_ends, after - 1) < place)
         return NULL;
-    Node *link = AT(&page->arena, walk->leading, after - 1);
+    Node *link = AT(&page->arena, walk->link_nodes, after - 1);
     return link->tag == TAG_a ? link : NULL;
 }
 
 typedef struct {
     Page *page;
     Texts hrefs;
-    uint32_t link, image;   /* those before are of runs before */
-} Gathered;
+    uint32_t link, image;   /* earlier ones belong to earlier runs */
+} HrefCollector;
 
-static void add_href(Gathered *gathered, const Node *element)
+static void add_href(HrefCollector *collector, const Node *element)
 {
     if (element->tag != TAG_a)
         return;
     Text href = get_attribute(element, "href");
     if (href.size && href.size <= MAX_HREF_BYTES)
-        ADD(&gathered->page->arena, gathered->hrefs, href);
+        ADD(&collector->page->arena, collector->hrefs, href);
 }
 
-/* Of the links that a run stands in, wholly or in part. */
-static void add_links(Gathered *gathered, uint32_t run)
+/* Add the links around a run or a part of it. */
+static void add_links(HrefCollector *collector, uint32_t run)
 {
-    Page *page = gathered->page;
+    Page *page = collector->page;
     Arena *arena = &page->arena;
     const Walk *walk = &page->walk;
-    uint32_t start = AT(arena, walk->run_starts, run), link = gathered->link;
+    uint32_t start = AT(arena, walk->run_starts, run), link = collector->link;
     uint32_t stop = run + 1 < walk->run_starts.count ? walk->run_starts.at[run + 1] : walk->fragments.count;
     while (link < walk->link_starts.count && walk->link_starts.at[link] < start)
         link++;
     if (link > 0 && AT(arena, walk->link_ends, link - 1) > start)
-        add_href(gathered, AT(arena, walk->leading, link - 1));
+        add_href(collector, AT(arena, walk->link_nodes, link - 1));
     const Node *node = AT(arena, walk->run_nodes, run)->parent;
     for (uint32_t n = 0; n < MAX_AROUND && node != NULL && !is_border(node->tag, walk->with_noscript); n++) {
-        add_href(gathered, node);
+        add_href(collector, node);
         node = node->parent;
     }
     for (; link < walk->link_starts.count && walk->link_starts.at[link] < stop; link++)
-        if (AT(arena, walk->leading, link)->first_child != NULL)
-            add_href(gathered, walk->leading.at[link]);
-    gathered->link = link;
+        if (AT(arena, walk->link_nodes, link)->first_child != NULL)
+            add_href(collector, walk->link_nodes.at[link]);
+    collector->link = link;
 }
 
-/* Of a format_image near kept runs, and of the link around it. */
-static void add_picture(Gathered *gathered, const Near *near, uint32_t number)
+/* Add an image near kept runs, and the link around it. */
+static void add_picture(HrefCollector *collector, const NearbyBoxes *near, uint32_t number)
 {
-    Page *page = gathered->page;
+    Page *page = collector->page;
     Arena *arena = &page->arena;
     const Node *image = AT(arena, page->walk.images, number);
     bool is_lost = false;
@@ -104,48 +104,48 @@ static void add_picture(Gathered *gathered, const Near *near, uint32_t number)
     Text href = read_image(arena, image).href;
     if (href.size == 0)
         return;
-    ADD(arena, gathered->hrefs, href);
+    ADD(arena, collector->hrefs, href);
     Node *link = link_of_image(page, AT(arena, page->walk.image_positions, number));
     if (link != NULL)
-        add_href(gathered, link);
+        add_href(collector, link);
 }
 
-/* Of the pictures between a run and the next, if one of them is kept. */
-static void add_pictures(Gathered *gathered, const Kept *kept, uint32_t slot, bool is_near)
+/* Add the images between a run and the next, if one of the two is kept. */
+static void add_pictures(HrefCollector *collector, const KeptBlocks *kept, uint32_t slot, bool is_near)
 {
-    const Walk *walk = &gathered->page->walk;
-    uint32_t end = slot < walk->run_starts.count ? walk->run_starts.at[slot] : UINT32_MAX, first = gathered->image;
-    while (gathered->image < walk->image_positions.count && walk->image_positions.at[gathered->image] <= end)
-        gathered->image++;
-    if (!is_near || first == gathered->image)
+    const Walk *walk = &collector->page->walk;
+    uint32_t end = slot < walk->run_starts.count ? walk->run_starts.at[slot] : UINT32_MAX, first = collector->image;
+    while (collector->image < walk->image_positions.count && walk->image_positions.at[collector->image] <= end)
+        collector->image++;
+    if (!is_near || first == collector->image)
         return;
-    Near near = find_nearby_boxes(kept, slot);
-    for (uint32_t number = first; number < gathered->image; number++)
-        add_picture(gathered, &near, number);
+    NearbyBoxes near = find_nearby_boxes(kept, slot);
+    for (uint32_t number = first; number < collector->image; number++)
+        add_picture(collector, &near, number);
 }
 
-Hrefs collect_hrefs(const Kept *kept)
+Hrefs collect_hrefs(const KeptBlocks *kept)
 {
     Page *page = kept->page;
     Arena *arena = &page->arena;
-    Gathered gathered = {.page = page};
+    HrefCollector collector = {.page = page};
     bool is_last_kept = false;
     for (uint32_t run = 0; run < page->walk.run_starts.count; run++) {
         bool is_kept = is_run_kept(kept, run);
-        add_pictures(&gathered, kept, run, is_kept || is_last_kept);
+        add_pictures(&collector, kept, run, is_kept || is_last_kept);
         if (is_kept)
-            add_links(&gathered, run);
+            add_links(&collector, run);
         is_last_kept = is_kept;
     }
-    add_pictures(&gathered, kept, page->walk.run_starts.count, is_last_kept);
-    Hrefs hrefs = {.numbers = make_table(arena, gathered.hrefs.count)};
-    for (uint32_t n = 0; n < gathered.hrefs.count; n++)
-        if (add_key(arena, &hrefs.numbers, gathered.hrefs.at[n]) == hrefs.hrefs.count)
-            ADD(arena, hrefs.hrefs, gathered.hrefs.at[n]);
+    add_pictures(&collector, kept, page->walk.run_starts.count, is_last_kept);
+    Hrefs hrefs = {.numbers = make_table(arena, collector.hrefs.count)};
+    for (uint32_t n = 0; n < collector.hrefs.count; n++)
+        if (add_key(arena, &hrefs.numbers, collector.hrefs.at[n]) == hrefs.hrefs.count)
+            ADD(arena, hrefs.hrefs, collector.hrefs.at[n]);
     return hrefs;
 }
 
-Text address_of(Arena *arena, const Hrefs *hrefs, Text href)
+Text resolved_href(Arena *arena, const Hrefs *hrefs, Text href)
 {
     if (href.size == 0 || href.size > MAX_HREF_BYTES)
         return (Text){NULL, 0};
@@ -157,13 +157,13 @@ Text address_of(Arena *arena, const Hrefs *hrefs, Text href)
 
 Text read_link_href(Arena *arena, const Hrefs *hrefs, const Node *element)
 {
-    return address_of(arena, hrefs, get_attribute(element, "href"));
+    return resolved_href(arena, hrefs, get_attribute(element, "href"));
 }
 
 void pack_markdown_hrefs(Page *page, Pack *pack)
 {
     table_seed();
-    Kept kept = count_kept_blocks(page);
+    KeptBlocks kept = count_kept_blocks(page);
     Hrefs hrefs = collect_hrefs(&kept);
     pack_array(pack, hrefs.hrefs.count);
     for (uint32_t n = 0; n < hrefs.hrefs.count; n++)

@@ -1,5 +1,5 @@
-/* A run of text as Markdown: its links, emphasis, code, pictures and line breaks, read from the elements within it:
- * `parse.markdown_inline`. */
+/* A run of text as Markdown: links, emphasis, code, images and line breaks of the elements within it:
+ * `markdown.inline`. */
 #include "markdown.h"
 #include "unicode.h"
 
@@ -12,19 +12,19 @@ static bool is_same(Text one, Text other)
 
 static bool is_same_style(Style one, Style other)
 {
-    return one.mark == other.mark && one.is_code == other.is_code && is_same(one.link, other.link);
+    return one.emphasis == other.emphasis && one.is_code == other.is_code && is_same(one.link, other.link);
 }
 
 /* The style within an element. */
-static Style styled(const InlineRun *run, const Node *element, Style style)
+static Style element_style(const InlineRun *run, const Node *element, Style style)
 {
     Text link;
     switch (element->tag) {
     case TAG_strong: case TAG_b:
-        style.mark |= STRONG;
+        style.emphasis |= STRONG;
         break;
     case TAG_em: case TAG_i:
-        style.mark |= EM;
+        style.emphasis |= EM;
         break;
     case TAG_code: case TAG_kbd: case TAG_samp: case TAG_tt:
         style.is_code = true;
@@ -39,8 +39,8 @@ static Style styled(const InlineRun *run, const Node *element, Style style)
     return style;
 }
 
-/* Open the inline elements that were open where the run begins, outermost first; gives the style within them. */
-static Style open_around(InlineRun *run, const Node *node, Text link)
+/* Open the inline elements that are open where the run begins, outermost first; returns their combined style. */
+static Style open_styles(InlineRun *run, const Node *node, Text link)
 {
     Node *above[MAX_AROUND];
     uint32_t count = 0;
@@ -53,7 +53,7 @@ static Style open_around(InlineRun *run, const Node *node, Text link)
     style.link = link;
     while (count-- > 0) {
         ADD(run->arena, run->opened, ((Opened){above[count], style}));
-        style = styled(run, above[count], style);
+        style = element_style(run, above[count], style);
     }
     return style;
 }
@@ -63,7 +63,7 @@ static void add_piece(InlineRun *run, Text text, Style style, bool is_spaced)
     ADD(run->arena, run->pieces, ((Piece){text, style, is_spaced}));
 }
 
-/* A text follows on line breaks or images: begin its line or paragraph. */
+/* A text follows line breaks or images: begin its line or paragraph. */
 static void end_line(InlineRun *run)
 {
     if (run->breaks > 1)
@@ -77,7 +77,7 @@ static void end_line(InlineRun *run)
     run->pending_images.count = run->pending_image_count = 0;
 }
 
-/* Whether code may follow on the last piece: else the backticks of the two would run together. */
+/* Whether code may follow the last piece: else the backticks of the two would merge. */
 static bool may_be_code(const InlineRun *run, Style style, bool is_spaced)
 {
     if (is_spaced || run->pieces.count == run->lines.at[run->lines.count - 1])
@@ -95,7 +95,7 @@ static void add_text(InlineRun *run, Text raw, Style style)
     }
     bool is_spaced = run->is_spaced || text.at > raw.at;
     run->is_spaced = text.at + text.size < raw.at + raw.size;
-    /* Most texts have no other white space but single spaces. */
+    /* Most texts have no white space but single spaces. */
     text = collapse_spaces(run->arena, text);
     if (run->breaks || run->pending_image_count)
         end_line(run);
@@ -103,7 +103,7 @@ static void add_text(InlineRun *run, Text raw, Style style)
     add_piece(run, style.is_code ? text : escape_text(run->arena, text), style, is_spaced);
 }
 
-/* An element that holds nothing to be read. */
+/* An element whose content is not read. */
 static void add_void(InlineRun *run, const Node *node, Style style)
 {
     if (node->tag == TAG_br) {
@@ -111,7 +111,7 @@ static void add_void(InlineRun *run, const Node *node, Style style)
     } else if (node->tag == TAG_input) {
         run->is_spaced = true;
     } else if (node->tag == TAG_img) {
-        /* Whether a text follows, so that it stands within the run, is not known yet. */
+        /* It is not known yet whether a text follows, which would put it within the run. */
         run->is_spaced = true;
         run->pending_image_count++;
         Text shown = format_image(run->arena, run->hrefs, node);
@@ -120,7 +120,7 @@ static void add_void(InlineRun *run, const Node *node, Style style)
     }
 }
 
-static void clear(InlineRun *run)
+static void clear_run(InlineRun *run)
 {
     run->pieces.count = run->lines.count = run->paragraphs.count = run->pending_images.count = run->opened.count = 0;
     run->pictures = run->breaks = run->pending_image_count = 0;
@@ -129,11 +129,11 @@ static void clear(InlineRun *run)
     ADD(run->arena, run->paragraphs, 0);
 }
 
-/* Read on from the text with which the run begins to the next border of a box; `link` leads from all of it. */
+/* Read from the first text of the run to the next border of a box; `link` links all of it. */
 void read_run(InlineRun *run, Node *node, Text link)
 {
-    clear(run);
-    Style style = open_around(run, node, link);
+    clear_run(run);
+    Style style = open_styles(run, node, link);
     bool is_cut = run->opened.count == MAX_AROUND;
     Node *at = node, *last = node;
     for (;;) {
@@ -154,7 +154,7 @@ void read_run(InlineRun *run, Node *node, Text link)
                 continue;
             }
             ADD(run->arena, run->opened, ((Opened){at, style}));
-            style = styled(run, at, style);
+            style = element_style(run, at, style);
             at = child;
         }
         if (run->opened.count) {
@@ -171,7 +171,7 @@ void read_run(InlineRun *run, Node *node, Text link)
     }
 }
 
-/* An exclamation mark would make an image of the link that follows. */
+/* A trailing exclamation mark would turn the following link into an image. */
 static void put_before_link(Buffer *buffer, uint32_t from)
 {
     if (buffer->count > from && buffer->at[buffer->count - 1] == '!') {
@@ -180,7 +180,7 @@ static void put_before_link(Buffer *buffer, uint32_t from)
     }
 }
 
-/* A text after those written from a place on. */
+/* Append a text to those written since `from`. */
 static void put_joined(Buffer *buffer, uint32_t from, Text text, bool is_spaced)
 {
     if (text.size == 0)
@@ -192,7 +192,7 @@ static void put_joined(Buffer *buffer, uint32_t from, Text text, bool is_spaced)
     put_text(buffer, text);
 }
 
-static Text joined(Arena *arena, const Item *items, uint32_t count)
+static Text join_items(Arena *arena, const Item *items, uint32_t count)
 {
     if (count == 1)
         return items[0].text;
@@ -202,33 +202,34 @@ static Text joined(Arena *arena, const Item *items, uint32_t count)
     return written(&buffer, 0);
 }
 
-/* Where the items end that want the same marks as the one at `from`. */
+/* The end of the items with the same emphasis as the one at `from`. */
 static uint32_t same_marks_end(const Items *items, uint32_t from)
 {
     uint32_t end = from + 1;
-    while (end < items->count && items->at[end].mark == items->at[from].mark)
+    while (end < items->count && items->at[end].emphasis == items->at[from].emphasis)
         end++;
     return end;
 }
 
-/* Texts with `*` around those that want it, where CommonMark would see it; never two kinds side by side. */
+/* Texts with `*` where CommonMark recognizes it; never two kinds of emphasis side by side. */
 static void put_marked(Buffer *buffer, InlineRun *run, const Items *items)
 {
     Items *groups = &run->groups;
     groups->count = 0;
     for (uint32_t at = 0, end; at < items->count; at = end) {
         end = same_marks_end(items, at);
-        Text text = joined(run->arena, items->at + at, end - at);
-        ADD(run->arena, *groups, ((Item){text, items->at[at].mark, items->at[at].is_spaced}));
+        Text text = join_items(run->arena, items->at + at, end - at);
+        ADD(run->arena, *groups, ((Item){text, items->at[at].emphasis, items->at[at].is_spaced}));
     }
     uint32_t from = buffer->count;
-    uint8_t last = 0; /* byte of the group before */
+    uint8_t last = 0; /* last byte of the previous group */
     bool is_closed = false;
     for (uint32_t n = 0; n < groups->count; n++) {
         Item one = groups->at[n];
         Item next = n + 1 < groups->count ? groups->at[n + 1] : (Item){{NULL, 0}, 0, true};
         uint8_t before = one.is_spaced ? 0 : last, after = next.is_spaced || next.text.size == 0 ? 0 : next.text.at[0];
-        is_closed = one.mark > 0 && one.text.size && (!is_closed || before == 0) && can_emphasize(before, one.text, after);
+        is_closed = one.emphasis > 0 && one.text.size && (!is_closed || before == 0) &&
+                    can_emphasize(before, one.text, after);
         last = is_closed ? '*' : one.text.size ? one.text.at[one.text.size - 1] : 0;
         if (!is_closed) {
             put_joined(buffer, from, one.text, one.is_spaced);
@@ -236,13 +237,13 @@ static void put_marked(Buffer *buffer, InlineRun *run, const Items *items)
         }
         if (buffer->count > from && one.is_spaced)
             put_char(buffer, ' ');
-        put_times(buffer, '*', one.mark);
+        put_times(buffer, '*', one.emphasis);
         put_text(buffer, one.text);
-        put_times(buffer, '*', one.mark);
+        put_times(buffer, '*', one.emphasis);
     }
 }
 
-/* Pieces of the same style made one. */
+/* Merge adjacent pieces of the same style. */
 static void merge(InlineRun *run, Span line)
 {
     run->merged.count = 0;
@@ -251,7 +252,7 @@ static void merge(InlineRun *run, Span line)
         run->parts.count = 0;
         for (end = at; end < line.end && is_same_style(run->pieces.at[end].style, piece.style); end++)
             ADD(run->arena, run->parts, ((Item){run->pieces.at[end].text, 0, run->pieces.at[end].is_spaced}));
-        piece.text = joined(run->arena, run->parts.at, run->parts.count);
+        piece.text = join_items(run->arena, run->parts.at, run->parts.count);
         ADD(run->arena, run->merged, piece);
     }
 }
@@ -264,13 +265,13 @@ static Item linked_item(InlineRun *run, Text link)
     Buffer buffer = {.arena = run->arena};
     put_char(&buffer, '[');
     if (is_even)
-        put_text(&buffer, joined(run->arena, parts->at, parts->count));
+        put_text(&buffer, join_items(run->arena, parts->at, parts->count));
     else
         put_marked(&buffer, run, parts);
     put_literal(&buffer, "](");
     put_text(&buffer, link);
     put_char(&buffer, ')');
-    return (Item){written(&buffer, 0), is_even ? parts->at[0].mark : 0, parts->at[0].is_spaced};
+    return (Item){written(&buffer, 0), is_even ? parts->at[0].emphasis : 0, parts->at[0].is_spaced};
 }
 
 static void put_styled_line(Buffer *buffer, InlineRun *run, Span line, uint32_t excluded_emphasis)
@@ -283,7 +284,8 @@ static void put_styled_line(Buffer *buffer, InlineRun *run, Span line, uint32_t 
         for (end = at; end < run->merged.count && is_same(run->merged.at[end].style.link, link); end++) {
             Piece piece = run->merged.at[end];
             Text text = piece.style.is_code ? code_span(run->arena, piece.text) : piece.text;
-            ADD(run->arena, run->parts, ((Item){text, (uint8_t)(piece.style.mark & ~excluded_emphasis), piece.is_spaced}));
+            uint8_t emphasis = (uint8_t)(piece.style.emphasis & ~excluded_emphasis);
+            ADD(run->arena, run->parts, ((Item){text, emphasis, piece.is_spaced}));
         }
         if (link.size) {
             ADD(run->arena, run->items, linked_item(run, link));
@@ -304,7 +306,7 @@ static void put_link_end(Buffer *buffer, Text link)
     }
 }
 
-/* Pieces with links at most: no thought is needed about what may stand beside what. */
+/* Pieces with links at most: they skip the emphasis rules. */
 static void put_linked_line(Buffer *buffer, const InlineRun *run, Span line)
 {
     Text inside = {NULL, 0};
@@ -333,7 +335,7 @@ static void put_line(Buffer *buffer, InlineRun *run, uint32_t number, uint32_t e
 {
     Span line = {run->lines.at[number], number + 1 < run->lines.count ? run->lines.at[number + 1] : run->pieces.count};
     for (uint32_t at = line.first; at < line.end; at++) {
-        if (run->pieces.at[at].style.mark || run->pieces.at[at].style.is_code) {
+        if (run->pieces.at[at].style.emphasis || run->pieces.at[at].style.is_code) {
             put_styled_line(buffer, run, line, excluded_emphasis);
             return;
         }
@@ -348,7 +350,7 @@ static Span lines_of(const InlineRun *run, uint32_t paragraph)
                   paragraph + 1 < firsts->count ? firsts->at[paragraph + 1] : run->lines.count};
 }
 
-/* As a paragraph of its own. */
+/* As a paragraph. */
 void put_paragraph(Buffer *buffer, InlineRun *run, uint32_t paragraph)
 {
     Span lines = lines_of(run, paragraph);
@@ -365,7 +367,7 @@ void put_paragraph(Buffer *buffer, InlineRun *run, uint32_t paragraph)
     }
 }
 
-/* As it stands in a heading or a cell; `but` are marks to be left out. */
+/* As the text of a heading or a cell; `excluded_emphasis` are styles to leave out. */
 void put_on_one_line(Buffer *buffer, InlineRun *run, uint32_t paragraph, uint32_t excluded_emphasis)
 {
     Span lines = lines_of(run, paragraph);

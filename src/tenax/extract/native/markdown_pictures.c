@@ -1,46 +1,46 @@
-/* Images as Markdown: which of them say something, and to which part of the page they belong: `parse.images`, and parts
- * of `parse.markdown`. */
+/* Images as Markdown: which of them are content, and to which part of the page they belong: `metadata.images`, and
+ * parts of `markdown.render`. */
 #include "markdown.h"
 #include "unicode.h"
 
 #define MAX_HREF_CHARS 4096
 #define MAX_ALT_CHARS 500
 #define SMALL_PIXELS 150
-#define MOST_DIGITS 9
-#define MAX_PICTURE_BOXES 2     /* from a near box down to the image */
+#define MAX_DIGITS 9
+#define MAX_PICTURE_BOXES 2     /* levels from a nearby box down to the image */
 #define MAX_PICTURE_STEPS 24
 
-/* Where pages write the address of an image, first the one to be taken first. */
+/* Attributes for the URL of an image, in order of preference. */
 static const char *const SOURCES[] = {"src", "data-src", "data-lazy-src", "data-original", "data-url"};
 #define SOURCE_COUNT (sizeof SOURCES / sizeof *SOURCES)
 
 typedef struct {
     bool has_alt;
     Text alt, width, height, sources[SOURCE_COUNT];
-} Said;
+} ImageAttributes;
 
-static Said said_of(const Node *image)
+static ImageAttributes read_image_attributes(const Node *image)
 {
     static const Text NONE = {(const uint8_t *)"", 0};
-    Said said = {false, NONE, NONE, NONE, {NONE, NONE, NONE, NONE, NONE}};
+    ImageAttributes attributes = {false, NONE, NONE, NONE, {NONE, NONE, NONE, NONE, NONE}};
     Attribute *one = NULL;
     Text name, value;
     while (each_attribute(image, &one, &name, &value)) {
         value = value.at != NULL ? value : NONE;
         if (text_is(name, "alt")) {
-            said.has_alt = true;
-            said.alt = value;
+            attributes.has_alt = true;
+            attributes.alt = value;
         } else if (text_is(name, "width")) {
-            said.width = value;
+            attributes.width = value;
         } else if (text_is(name, "height")) {
-            said.height = value;
+            attributes.height = value;
         } else if (name.size && (name.at[0] == 's' || name.at[0] == 'd')) {
             for (uint32_t n = 0; n < SOURCE_COUNT; n++)
                 if (text_is(name, SOURCES[n]))
-                    said.sources[n] = value;
+                    attributes.sources[n] = value;
         }
     }
-    return said;
+    return attributes;
 }
 
 static bool begins_with(const uint8_t *at, const uint8_t *end, const char *word)
@@ -49,7 +49,7 @@ static bool begins_with(const uint8_t *at, const uint8_t *end, const char *word)
     return (size_t)(end - at) >= size && memcmp(at, word, size) == 0;
 }
 
-/* What the addresses of images hold that only decorate, in lower case, by their first letter. */
+/* Words in the URLs of decoration, in lower case, by their first letter. */
 static bool decorates_from(const uint8_t *at, const uint8_t *end)
 {
 #define IS(word) begins_with(at, end, word)
@@ -79,18 +79,19 @@ static bool is_decoration(Arena *arena, Text href)
     return false;
 }
 
-static Text first_source(const Said *said)
+static Text first_source(const ImageAttributes *attributes)
 {
     for (uint32_t n = 0; n < SOURCE_COUNT; n++) {
-        Text href = strip_text(said->sources[n]);
-        /* Pages that load their images late hold a drop of data where the address will be. */
-        if (href.size && !begins_with(href.at, href.at + href.size, "data:") && count_characters(href) <= MAX_HREF_CHARS)
+        Text href = strip_text(attributes->sources[n]);
+        /* Lazy-loaded images have a small data: URL as placeholder. */
+        if (href.size && !begins_with(href.at, href.at + href.size, "data:") &&
+            count_characters(href) <= MAX_HREF_CHARS)
             return href;
     }
     return (Text){NULL, 0};
 }
 
-/* The value of a decimal of any script: they stand in tens, from zero on. */
+/* The value of a decimal digit of any script: each script has ten in sequence, from zero on. */
 static uint32_t digit_of(uint32_t character)
 {
     uint32_t first = character;
@@ -99,31 +100,31 @@ static uint32_t digit_of(uint32_t character)
     return (character - first) % 10;
 }
 
-static bool is_small(Text said)
+static bool is_small(Text attributes)
 {
-    said = strip_text(said);
-    if (said.size >= 2 && memcmp(said.at + said.size - 2, "px", 2) == 0)
-        said.size -= 2;
-    const uint8_t *end = said.at + said.size;
+    attributes = strip_text(attributes);
+    if (attributes.size >= 2 && memcmp(attributes.at + attributes.size - 2, "px", 2) == 0)
+        attributes.size -= 2;
+    const uint8_t *end = attributes.at + attributes.size;
     uint32_t number = 0, digits = 0, size;
-    for (const uint8_t *at = said.at; at < end; at += size) {
+    for (const uint8_t *at = attributes.at; at < end; at += size) {
         uint32_t character = character_at(at, end, &size);
         if (!is_decimal(character))
             return false;
-        if (digits++ < MOST_DIGITS)
+        if (digits++ < MAX_DIGITS)
             number = number * 10 + digit_of(character);
     }
-    return said.size && number < SMALL_PIXELS;
+    return attributes.size && number < SMALL_PIXELS;
 }
 
 Picture read_image(Arena *arena, const Node *image)
 {
-    Said said = said_of(image);
-    Text alt = collapse_spaces(arena, first_characters(said.alt, MAX_ALT_CHARS));
-    if (alt.size == 0 && said.has_alt)
+    ImageAttributes attributes = read_image_attributes(image);
+    Text alt = collapse_spaces(arena, first_characters(attributes.alt, MAX_ALT_CHARS));
+    if (alt.size == 0 && attributes.has_alt)
         return (Picture){{NULL, 0}, {NULL, 0}};
-    Text href = first_source(&said);
-    if (href.size == 0 || is_small(said.width) || is_small(said.height) || is_decoration(arena, href))
+    Text href = first_source(&attributes);
+    if (href.size == 0 || is_small(attributes.width) || is_small(attributes.height) || is_decoration(arena, href))
         return (Picture){{NULL, 0}, {NULL, 0}};
     return (Picture){alt, href};
 }
@@ -131,7 +132,7 @@ Picture read_image(Arena *arena, const Node *image)
 Text format_image(Arena *arena, const Hrefs *hrefs, const Node *image)
 {
     Picture read = read_image(arena, image);
-    Text source = address_of(arena, hrefs, read.href);
+    Text source = resolved_href(arena, hrefs, read.href);
     if (source.size == 0)
         return (Text){NULL, 0};
     Buffer buffer = {.arena = arena};
@@ -143,7 +144,7 @@ Text format_image(Arena *arena, const Hrefs *hrefs, const Node *image)
     return written(&buffer, 0);
 }
 
-static void add_near(const Kept *kept, Near *near, uint32_t run)
+static void add_near(const KeptBlocks *kept, NearbyBoxes *near, uint32_t run)
 {
     Page *page = kept->page;
     const Walk *walk = &page->walk;
@@ -157,18 +158,18 @@ static void add_near(const Kept *kept, Near *near, uint32_t run)
     }
 }
 
-Near find_nearby_boxes(const Kept *kept, uint32_t slot)
+NearbyBoxes find_nearby_boxes(const KeptBlocks *kept, uint32_t slot)
 {
-    Near near = {.count = 0};
+    NearbyBoxes near = {.count = 0};
     if (slot > 0)
         add_near(kept, &near, slot - 1);
     add_near(kept, &near, slot);
     return near;
 }
 
-/* Which of the near boxes an image stands in, directly or a few boxes below. It is lost where too many elements stand
- * between them to say. */
-uint32_t find_image_box(const Node *image, const Near *near, bool with_noscript, bool *is_lost)
+/* The nearby box that contains an image, directly or a few levels down. `is_lost` is set if too many elements are in
+ * between. */
+uint32_t find_image_box(const Node *image, const NearbyBoxes *near, bool with_noscript, bool *is_lost)
 {
     const Node *node = image->parent;
     uint32_t boxes = 0, steps = 0;

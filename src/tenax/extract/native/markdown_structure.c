@@ -1,5 +1,4 @@
-/* Where a block of Markdown stands: which quotes, lists, headings, tables or code the boxes around it make:
- * `parse.markdown_places`. */
+/* The Markdown context of a block: the quotes, lists, headings, tables or code around it: `markdown.structure`. */
 #include "markdown.h"
 
 #define MAX_HEADING_CHARS 400
@@ -8,15 +7,15 @@
 
 static const BlockContext OUTSIDE = {.owner = NOWHERE};
 
-BlockContexts make_contexts(const Kept *kept)
+BlockContexts make_contexts(const KeptBlocks *kept)
 {
-    BlockContexts places = {.kept = kept};
+    BlockContexts contexts = {.kept = kept};
     Arena *arena = &kept->page->arena;
     uint32_t boxes = kept->page->walk.box_tags.count;
-    FILL(arena, places.found, boxes);
-    FILL(arena, places.next_numbers, boxes);
-    AT(arena, places.found, 0) = &OUTSIDE;
-    return places;
+    FILL(arena, contexts.found, boxes);
+    FILL(arena, contexts.next_numbers, boxes);
+    AT(arena, contexts.found, 0) = &OUTSIDE;
+    return contexts;
 }
 
 static uint32_t level_of(uint32_t tag) { return tag >= TAG_h1 && tag <= TAG_h6 ? tag - TAG_h1 + 1 : 0; }
@@ -26,7 +25,7 @@ static bool is_pre(uint32_t tag)
     return tag == TAG_pre || tag == TAG_listing || tag == TAG_xmp || tag == TAG_plaintext;
 }
 
-/* Whether a box is no longer than headings are: else it is an article in a heading that was never closed. */
+/* Whether a box is short enough for a heading: else it is an article inside a heading that was never closed. */
 static bool is_short(Page *page, uint32_t box)
 {
     Span span = span_of(page, box);
@@ -49,15 +48,15 @@ static uint32_t start_of(const Node *list)
     return number;
 }
 
-static Chain item_within(BlockContexts *places, Chain chain, uint32_t box)
+static Chain item_within(BlockContexts *contexts, Chain chain, uint32_t box)
 {
-    Page *page = places->kept->page;
+    Page *page = contexts->kept->page;
     if (count_levels(chain) + 2 > MAX_LEVELS)
         return chain;
     uint32_t parent = AT(&page->arena, page->walk.box_parents, box);
     Container item = {.is_item = true, .list = parent};
     if (AT(&page->arena, page->walk.box_tags, parent) == TAG_ol) {
-        uint64_t *next = &AT(&page->arena, places->next_numbers, parent);
+        uint64_t *next = &AT(&page->arena, contexts->next_numbers, parent);
         if (*next == 0)
             *next = (uint64_t)start_of(AT(&page->arena, page->walk.box_nodes, parent)) + 1;
         item.is_numbered = true;
@@ -66,58 +65,58 @@ static Chain item_within(BlockContexts *places, Chain chain, uint32_t box)
     return append_container(&page->arena, chain, item);
 }
 
-static const BlockContext *made(Arena *arena, BlockContext place)
+static const BlockContext *new_context(Arena *arena, BlockContext context)
 {
     BlockContext *copy = arena_alloc(arena, sizeof *copy);
-    *copy = place;
+    *copy = context;
     return copy;
 }
 
-static const BlockContext *table_within(BlockContexts *places, Chain chain, uint32_t box)
+static const BlockContext *table_within(BlockContexts *contexts, Chain chain, uint32_t box)
 {
-    const DataTable *table = data_table(places->kept, box);
+    const DataTable *table = data_table(contexts->kept, box);
     uint32_t owner = table != NULL ? box : NOWHERE;
-    return made(&places->kept->page->arena, (BlockContext){.chain = chain, .owner = owner, .table = table});
+    return new_context(&contexts->kept->page->arena, (BlockContext){.chain = chain, .owner = owner, .table = table});
 }
 
-/* What a box makes of what is around it. */
-static const BlockContext *within(BlockContexts *places, const BlockContext *outer, uint32_t box)
+/* The context within a box. */
+static const BlockContext *nest_context(BlockContexts *contexts, const BlockContext *outer, uint32_t box)
 {
-    Page *page = places->kept->page;
+    Page *page = contexts->kept->page;
     Arena *arena = &page->arena;
     uint32_t tag = AT(arena, page->walk.box_tags, box);
     Chain chain = outer->chain;
     if (outer->is_code || outer->table != NULL)
         return outer;
     if (tag == TAG_li)
-        return made(arena, (BlockContext){.chain = item_within(places, chain, box), .owner = NOWHERE});
+        return new_context(arena, (BlockContext){.chain = item_within(contexts, chain, box), .owner = NOWHERE});
     if (tag == TAG_blockquote) {
         chain = count_levels(chain) < MAX_LEVELS ? append_container(arena, chain, (Container){0}) : chain;
-        return made(arena, (BlockContext){.chain = chain, .owner = NOWHERE});
+        return new_context(arena, (BlockContext){.chain = chain, .owner = NOWHERE});
     }
     if (is_pre(tag))
-        return made(arena, (BlockContext){.chain = chain, .owner = box, .is_code = true});
+        return new_context(arena, (BlockContext){.chain = chain, .owner = box, .is_code = true});
     if (level_of(tag) && is_short(page, box))
-        return made(arena, (BlockContext){.chain = chain, .level = level_of(tag), .owner = box});
+        return new_context(arena, (BlockContext){.chain = chain, .level = level_of(tag), .owner = box});
     if (tag == TAG_dt)
-        return made(arena, (BlockContext){.chain = chain, .owner = NOWHERE, .is_term = true});
-    return tag == TAG_table ? table_within(places, chain, box) : outer;
+        return new_context(arena, (BlockContext){.chain = chain, .owner = NOWHERE, .is_term = true});
+    return tag == TAG_table ? table_within(contexts, chain, box) : outer;
 }
 
-/* Found once for each box; each asks only the box around it. */
-const BlockContext *find_context(BlockContexts *places, uint32_t box)
+/* Computed once per box, from the context of its parent. */
+const BlockContext *find_context(BlockContexts *contexts, uint32_t box)
 {
-    Page *page = places->kept->page;
+    Page *page = contexts->kept->page;
     const BlockContext *found;
-    places->entered.count = 0;
-    while ((found = AT(&page->arena, places->found, box)) == NULL) {
-        ADD(&page->arena, places->entered, box);
+    contexts->entered.count = 0;
+    while ((found = AT(&page->arena, contexts->found, box)) == NULL) {
+        ADD(&page->arena, contexts->entered, box);
         box = AT(&page->arena, page->walk.box_parents, box);
     }
-    while (places->entered.count) {
-        box = places->entered.at[--places->entered.count];
-        found = within(places, found, box);
-        places->found.at[box] = found;
+    while (contexts->entered.count) {
+        box = contexts->entered.at[--contexts->entered.count];
+        found = nest_context(contexts, found, box);
+        contexts->found.at[box] = found;
     }
     return found;
 }

@@ -1,4 +1,4 @@
-/* Tables of data as Markdown, and which tables are: `parse.markdown_tables`. */
+/* Data tables as Markdown, and their detection: `markdown.tables`. */
 #include "markdown.h"
 
 #define MAX_COLUMNS 60
@@ -18,14 +18,14 @@ static bool is_never_in_data(uint32_t tag)
     }
 }
 
-static uint32_t number_said(Text said, uint32_t most)
+static uint32_t parse_span(Text text, uint32_t most)
 {
     uint32_t number = 0;
-    for (uint32_t at = 0; at < said.size; at++) {
-        if (said.at[at] < '0' || said.at[at] > '9')
+    for (uint32_t at = 0; at < text.size; at++) {
+        if (text.at[at] < '0' || text.at[at] > '9')
             return 1;
         if (at < MAX_SPAN_DIGITS)
-            number = number * 10 + (said.at[at] - '0');
+            number = number * 10 + (text.at[at] - '0');
     }
     number = number > 1 ? number : 1;
     return number < most ? number : most;
@@ -38,9 +38,9 @@ static Cell cell_of(const Page *page, uint32_t box)
     Text name, value;
     while (each_attribute(page->walk.box_nodes.at[box], &one, &name, &value)) {
         if (text_is(name, "colspan"))
-            cell.columns = number_said(value, MAX_COLUMNS);
+            cell.columns = parse_span(value, MAX_COLUMNS);
         else if (text_is(name, "rowspan"))
-            cell.rows = number_said(value, MAX_ROWS);
+            cell.rows = parse_span(value, MAX_ROWS);
     }
     return cell;
 }
@@ -55,7 +55,7 @@ static bool is_small_cell(Page *page, uint32_t box)
            AT(&page->arena, *chars, span.end) - AT(&page->arena, *chars, span.first) <= MAX_CELL_CHARS;
 }
 
-/* The rows of a box, unless something in it shows that it is no table of data. */
+/* The rows of a box, unless something shows that it is no data table. */
 static bool read_table(Page *page, uint32_t box, DataTable *table)
 {
     const Walk *walk = &page->walk;
@@ -80,7 +80,7 @@ static bool read_table(Page *page, uint32_t box, DataTable *table)
             runs += runs_in(walk, at);
         }
     }
-    /* Nothing may stand outside of the cells or in two of them, as in the cells that a formula may have. */
+    /* No run may be outside of the cells or in two of them, which nested cells of formulas allow. */
     return table->rows.count && runs == runs_in(walk, box);
 }
 
@@ -90,7 +90,7 @@ static Span row_of(const DataTable *table, uint32_t row)
     return (Span){table->rows.at[row], end};
 }
 
-DataTable *data_table(const Kept *kept, uint32_t box)
+DataTable *data_table(const KeptBlocks *kept, uint32_t box)
 {
     DataTable *table = arena_calloc(&kept->page->arena, 1, sizeof *table);
     if (!read_table(kept->page, box, table))
@@ -102,7 +102,7 @@ DataTable *data_table(const Kept *kept, uint32_t box)
         uint64_t columns = 0;
         Span cells = row_of(table, row);
         for (uint32_t n = cells.first; n < cells.end; n++) {
-            full += kept_in(kept, table->cells.at[n].box) > 0;
+            full += count_kept_in(kept, table->cells.at[n].box) > 0;
             columns += table->cells.at[n].columns;
         }
         most_full = full > most_full ? full : most_full;
@@ -113,15 +113,15 @@ DataTable *data_table(const Kept *kept, uint32_t box)
     return is_data ? table : NULL;
 }
 
-/* A table while it is written: the texts of its rows one after another, those of empty places included. */
+/* A table while it is written: the texts of its rows in sequence, those of empty cells included. */
 typedef struct {
     Arena *arena;
-    Buffer said;
-    Numbers text_ends;      /* of each place, in `said` */
-    Numbers row_ends;       /* of each row that says something, in places */
+    Buffer texts;
+    Numbers text_ends;      /* of each cell, in `texts` */
+    Numbers row_ends;       /* of each row that is not blank, in cells */
     uint32_t width;
     bool is_headed;
-    uint32_t below[MAX_COLUMNS];    /* for how many rows a cell still reaches down */
+    uint32_t below[MAX_COLUMNS];    /* for how many rows a cell still spans */
 } Grid;
 
 static void add_text(Grid *grid, Text text)
@@ -129,15 +129,15 @@ static void add_text(Grid *grid, Text text)
     const uint8_t *bar;
     while (text.size && (bar = memchr(text.at, '|', text.size)) != NULL) {
         uint32_t size = (uint32_t)(bar - text.at);
-        put(&grid->said, text.at, size);
-        put_literal(&grid->said, "\\|");
+        put(&grid->texts, text.at, size);
+        put_literal(&grid->texts, "\\|");
         text = (Text){bar + 1, text.size - size - 1};
     }
-    put_text(&grid->said, text);
-    ADD(grid->arena, grid->text_ends, grid->said.count);
+    put_text(&grid->texts, text);
+    ADD(grid->arena, grid->text_ends, grid->texts.count);
 }
 
-/* Leave a place empty wherever a cell reaches from above; gives the column after them. */
+/* Add an empty cell wherever a cell spans from above; returns the column after them. */
 static uint32_t skip_reached(Grid *grid, uint32_t column)
 {
     for (; column < MAX_COLUMNS && grid->below[column] > 0; column++)
@@ -148,7 +148,7 @@ static uint32_t skip_reached(Grid *grid, uint32_t column)
 static void add_row(Grid *grid, const DataTable *table, uint32_t row, MarkdownWriter *writer)
 {
     Span cells = row_of(table, row);
-    uint32_t column = 0, places = grid->text_ends.count, said = grid->said.count;
+    uint32_t column = 0, cells_before = grid->text_ends.count, bytes_before = grid->texts.count;
     bool is_headed = true;
     for (uint32_t n = cells.first; n < cells.end; n++) {
         const Cell *cell = &table->cells.at[n];
@@ -157,7 +157,7 @@ static void add_row(Grid *grid, const DataTable *table, uint32_t row, MarkdownWr
         add_text(grid, cell_text(writer, cell->box, cell->is_head));
         for (uint32_t more = 1; more < cell->columns; more++)
             add_text(grid, (Text){NULL, 0});
-        /* Cells that reach down like stairs would make every row wider than the one before. */
+        /* Limited, because staggered row spans would make every row wider than the one before. */
         for (uint32_t at = column; cell->rows > 1 && at < column + cell->columns && at < MAX_COLUMNS; at++)
             grid->below[at] = cell->rows;
         column += cell->columns;
@@ -165,8 +165,8 @@ static void add_row(Grid *grid, const DataTable *table, uint32_t row, MarkdownWr
     column = skip_reached(grid, column);
     for (uint32_t at = 0; at < MAX_COLUMNS; at++)
         grid->below[at] -= grid->below[at] > 0;
-    if (grid->said.count == said) {
-        grid->text_ends.count = places;
+    if (grid->texts.count == bytes_before) {
+        grid->text_ends.count = cells_before;
         return;
     }
     if (grid->row_ends.count == 0)
@@ -175,34 +175,34 @@ static void add_row(Grid *grid, const DataTable *table, uint32_t row, MarkdownWr
     grid->width = column > grid->width ? column : grid->width;
 }
 
-/* A line of places that all say the same. */
-static void put_same(Buffer *buffer, const char *place, uint32_t width)
+/* A row of equal cells. */
+static void put_same(Buffer *buffer, const char *cell_index, uint32_t width)
 {
     put_literal(buffer, "|");
     for (uint32_t column = 0; column < width; column++)
-        put_literal(buffer, place);
+        put_literal(buffer, cell_index);
     put_char(buffer, '\n');
 }
 
 static void put_row(Buffer *buffer, const Grid *grid, uint32_t row)
 {
-    uint32_t place = row ? grid->row_ends.at[row - 1] : 0, end = grid->row_ends.at[row];
-    uint32_t from = place ? grid->text_ends.at[place - 1] : 0;
+    uint32_t cell_index = row ? grid->row_ends.at[row - 1] : 0, end = grid->row_ends.at[row];
+    uint32_t from = cell_index ? grid->text_ends.at[cell_index - 1] : 0;
     put_char(buffer, '|');
     for (uint32_t column = 0; column < grid->width; column++) {
         put_char(buffer, ' ');
-        if (place < end) {
-            put(buffer, grid->said.at + from, grid->text_ends.at[place] - from);
-            from = grid->text_ends.at[place++];
+        if (cell_index < end) {
+            put(buffer, grid->texts.at + from, grid->text_ends.at[cell_index] - from);
+            from = grid->text_ends.at[cell_index++];
         }
         put_literal(buffer, " |");
     }
 }
 
-/* As GFM; nothing if it says nothing. */
+/* As GFM; nothing if it is blank. */
 void put_table(Buffer *buffer, const DataTable *table, MarkdownWriter *writer)
 {
-    Grid grid = {.arena = buffer->arena, .said = {.arena = buffer->arena}};
+    Grid grid = {.arena = buffer->arena, .texts = {.arena = buffer->arena}};
     for (uint32_t row = 0; row < table->rows.count; row++)
         add_row(&grid, table, row, writer);
     if (grid.row_ends.count == 0)

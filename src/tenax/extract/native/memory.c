@@ -12,7 +12,7 @@
 #define KEPT_BYTES ((size_t)16 << 20)   /* of chunks, from page to page */
 #define LARGE_BYTES ((size_t)1 << 19)   /* of a list, few pages have one */
 #endif
-#define MOST_BYTES ((size_t)1 << 30)    /* of one page */
+#define MAX_BYTES ((size_t)1 << 30)    /* of one page */
 
 struct Chunk {
     Chunk *next;
@@ -40,7 +40,7 @@ static void enter(Arena *arena, Chunk *chunk)
 
 void *arena_refill(Arena *arena, size_t size)
 {
-    if (size > MOST_BYTES || arena->taken > MOST_BYTES - size)
+    if (size > MAX_BYTES || arena->taken > MAX_BYTES - size)
         page_fail(arena, "the page takes too much memory");
     Chunk *next = arena->current ? arena->current->next : arena->first;
     if (next == NULL || next->size < size) {
@@ -71,7 +71,7 @@ static void free_large(Arena *arena)
     }
 }
 
-/* Before the next page: chunks are kept, but no more than one ordinary page needs. */
+/* Before the next page: keeps chunks, but no more than one ordinary page needs. */
 void arena_reset(Arena *arena)
 {
     size_t kept = 0;
@@ -109,10 +109,10 @@ void arena_free(Arena *arena)
     arena->at = arena->end = NULL;
 }
 
-/* A long list, grown: the one that begins at `at`, or another with what is in there. */
+/* Grows a long list: the one at `at`, or a new one with its content. */
 static void *grow_large(Arena *arena, void *at, size_t used, size_t old, size_t wanted)
 {
-    if (wanted > MOST_BYTES || arena->taken > MOST_BYTES - wanted)
+    if (wanted > MAX_BYTES || arena->taken > MAX_BYTES - wanted)
         page_fail(arena, "the page takes too much memory");
     Large **link = &arena->large;
     while (*link != NULL && (*link)->bytes != (uint8_t *)at)
@@ -144,10 +144,10 @@ void *grow_memory(Arena *arena, void *at, size_t used, size_t old, size_t wanted
 void *grow_list(Arena *arena, void *at, uint32_t count, uint32_t *capacity, size_t size)
 {
     if (*capacity > UINT32_MAX / 4)
-        page_fail(arena, "a list too long");
+        page_fail(arena, "list too long");
     uint32_t wanted = *capacity ? *capacity * 2 : 16;
     uint8_t *bytes = at;
-    /* The last piece that was taken grows where it is. */
+    /* The last allocation grows in place. */
     size_t old = ((size_t)*capacity * size + 15) & ~(size_t)15, new = ((size_t)wanted * size + 15) & ~(size_t)15;
     bool is_last = bytes != NULL && bytes + old == arena->at;
     if (is_last && new < LARGE_BYTES && CHUNK_BYTES > 1 && new - old <= (size_t)(arena->end - arena->at)) {

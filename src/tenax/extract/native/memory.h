@@ -1,8 +1,7 @@
-/* Memory of one page: taken piece by piece, given back all at once. Lists that know their bounds.
+/* Memory of one page: allocated piece by piece, freed all at once. Lists with bounds checks.
  *
- * Pages are written by strangers. Whatever goes wrong here (no memory, a place outside of a list) ends the reading of
- * this one page by `page_fail`; Python then reads it its own way. Nothing is ever written past the end of a list.
- */
+ * Pages are untrusted input. Any failure here (no memory, an index out of bounds) ends the reading of this page by
+ * `page_fail`; Python then reads it instead. Nothing is ever written past the end of a list. */
 #ifndef TENAX_MEMORY_H
 #define TENAX_MEMORY_H
 
@@ -17,11 +16,11 @@ typedef struct Large Large;
 
 typedef struct {
     Chunk *first;   /* kept from page to page */
-    Large *large;   /* long lists, each for itself: one that grows leaves nothing behind */
+    Large *large;   /* long lists, each allocated separately: growing one frees the old memory */
     Chunk *current;
     uint8_t *at;
     uint8_t *end;
-    size_t taken;   /* bytes of this page, to bound it */
+    size_t taken;   /* bytes of this page, to limit it */
     jmp_buf broken;
     const char *error;
 } Arena;
@@ -36,7 +35,7 @@ void arena_free(Arena *arena);
 /* Memory for this page, aligned for anything, not cleared. */
 static inline void *arena_alloc(Arena *arena, size_t size)
 {
-#ifdef TENAX_CHECKED /* each piece for itself, so that a sanitizer sees its bounds */
+#ifdef TENAX_CHECKED /* each piece allocated separately, so that a sanitizer sees its bounds */
     return arena_refill(arena, size);
 #endif
     size = (size + !size + 15) & ~(size_t)15;
@@ -57,33 +56,33 @@ static inline void *arena_calloc(Arena *arena, size_t count, size_t size)
 /* A list that grows. `LIST(int) numbers = {0};` `ADD(arena, numbers, 7);` `AT(arena, numbers, 0)` */
 #define LIST(T) struct { T *at; uint32_t count, capacity; }
 
-/* Room that is larger, with the bytes that were used of what begins at `at`; that is given up. */
+/* More memory with the used bytes of `at` copied; `at` is no longer valid. */
 void *grow_memory(Arena *arena, void *at, size_t used, size_t old, size_t wanted);
 
 void *grow_list(Arena *arena, void *at, uint32_t count, uint32_t *capacity, size_t size);
 
-#define ADD(arena, list, value)                                                                                       \
-    do {                                                                                                              \
-        if ((list).count == (list).capacity)                                                                              \
-            (list).at = grow_list((arena), (list).at, (list).count, &(list).capacity, sizeof *(list).at);                \
-        (list).at[(list).count++] = (value);                                                                          \
+#define ADD(arena, list, value)                                                                                      \
+    do {                                                                                                             \
+        if ((list).count == (list).capacity)                                                                         \
+            (list).at = grow_list((arena), (list).at, (list).count, &(list).capacity, sizeof *(list).at);            \
+        (list).at[(list).count++] = (value);                                                                         \
     } while (0)
 
-/* An item, to be read or written; a place that is not in the list ends the reading of the page. */
+/* An item, to read or write; an index out of bounds ends the reading of the page. */
 #define AT(arena, list, place) ((list).at[check_index((arena), (place), (list).count)])
 
 static inline uint32_t check_index(Arena *arena, uint32_t place, uint32_t count)
 {
     if (__builtin_expect(place >= count, 0))
-        page_fail(arena, "a place outside of its list");
+        page_fail(arena, "index out of bounds");
     return place;
 }
 
 /* A list of a known length, all zero. */
-#define FILL(arena, list, length)                                                                                     \
-    do {                                                                                                              \
-        (list).count = (list).capacity = (length);                                                                        \
-        (list).at = arena_calloc((arena), (list).count, sizeof *(list).at);                                           \
+#define FILL(arena, list, length)                                                                                    \
+    do {                                                                                                             \
+        (list).count = (list).capacity = (length);                                                                   \
+        (list).at = arena_calloc((arena), (list).count, sizeof *(list).at);                                          \
     } while (0)
 
 typedef LIST(uint32_t) Numbers;

@@ -1,4 +1,4 @@
-/* What a box is called besides its tag: see names.h. */
+/* The names of a box besides its tag: see names.h. */
 #include "names.h"
 
 #include "class_hints.h"
@@ -28,8 +28,8 @@ Names names_of(const Node *node)
     return names;
 }
 
-/* How many bytes a letter takes at `at` that Python takes for the given one, whatever its case; 0 where it is another.
- * Two letters have others of the kind beyond ASCII: a dotted and a dotless i, a long s. */
+/* The size of a letter at `at` that equals the given one to Python, ignoring case; 0 where it is another. Two
+ * letters have variants beyond ASCII: a dotted and a dotless i, a long s. */
 static uint32_t letter_at(const uint8_t *at, const uint8_t *end, char letter)
 {
     if (at >= end)
@@ -43,7 +43,7 @@ static uint32_t letter_at(const uint8_t *at, const uint8_t *end, char letter)
     return is_alike ? size : 0;
 }
 
-/* Where a word ends that stands at `at`, in whatever case; NULL where it does not. */
+/* The end of a word at `at`, ignoring case; NULL where it is another. */
 static const uint8_t *after_word(const uint8_t *at, const uint8_t *end, const char *word)
 {
     for (; *word; word++) {

@@ -1,10 +1,10 @@
-/* What a box is called besides its tag, and whether it says that it is not shown: layout._marks_beside_class. */
+/* The names of a box besides its tag, and whether it is declared hidden: layout._find_attribute_hints. */
 #ifndef TENAX_NAMES_H
 #define TENAX_NAMES_H
 
 #include "page.h"
 
-/* The attributes of a box that say what it is. */
+/* The attributes of a box that name it. */
 typedef struct {
     Text class, id, itemprop, role, aria_hidden, style;
     bool is_hidden;
@@ -12,7 +12,7 @@ typedef struct {
 
 Names names_of(const Node *node);
 
-/* What a box is marked with by all of them but its class, which many boxes share. */
+/* The hints of all of them but the class, which many boxes share. */
 uint32_t find_attribute_hints(Page *page, const Names *names);
 
 #endif

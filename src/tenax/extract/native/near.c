@@ -1,17 +1,17 @@
-/* Lines of the visible text in which a date or a byline may stand: `parse.bylines`. */
+/* Lines of the visible text that may contain a date or a byline: `metadata.bylines`. */
 #include "page.h"
 #include "unicode.h"
 
 #define TEXT_CHARS 100000
-#define MOST_TITLES 3
+#define MAX_TITLE_MATCHES 3
 #define NEAR_CHARS 2000
-#define AFTER 15            /* lines after the title in which a date may stand */
-#define BEFORE 4
+#define LINES_AFTER_TITLE 15            /* lines after the title that may contain a date */
+#define LINES_BEFORE_TITLE 4
 #define LINE_CHARS 120
 #define BEGINNING_CHARS 30
 #define SHORT_CHARS 50
-#define FEW_DATES 3
-#define BLOCK 64            /* places looked at together */
+#define MAX_LONE_DATES 3
+#define POSITIONS_AT_ONCE 64            /* positions compared at once */
 
 static Text line_at(const uint8_t *at, const uint8_t *end)
 {
@@ -25,12 +25,12 @@ static void add_line(Arena *arena, Texts *lines, Text line)
     ADD(arena, *lines, is_long ? first_characters(line, BEGINNING_CHARS) : line);
 }
 
-/* The lines that begin within so many characters after a place. */
+/* The lines that begin within the character limit after the title. */
 static void add_after(Arena *arena, Texts *lines, Text rest)
 {
     rest = first_characters(rest, NEAR_CHARS);
     const uint8_t *at = rest.at, *end = rest.at + rest.size;
-    for (uint32_t n = 0; n < AFTER; n++) {
+    for (uint32_t n = 0; n < LINES_AFTER_TITLE; n++) {
         at += line_at(at, end).size;
         if (at == end)
             return;
@@ -39,7 +39,7 @@ static void add_after(Arena *arena, Texts *lines, Text rest)
     }
 }
 
-/* The lines that end within so many characters before a place, the nearest first. */
+/* The lines that end within the character limit before the title, the nearest first. */
 static void add_before(Arena *arena, Texts *lines, Text before)
 {
     const uint8_t *begin = before.at + before.size, *end = begin;
@@ -47,11 +47,11 @@ static void add_before(Arena *arena, Texts *lines, Text before)
         do
             begin--;
         while (begin > before.at && (*begin & 0xC0) == 0x80);
-    for (uint32_t n = 0; n <= BEFORE; n++) {
+    for (uint32_t n = 0; n <= LINES_BEFORE_TITLE; n++) {
         const uint8_t *at = end;
         while (at > begin && at[-1] != '\n')
             at--;
-        /* The first is the one with the title. */
+        /* The first is the line of the title. */
         if (n > 0)
             add_line(arena, lines, (Text){at, (uint32_t)(end - at)});
         if (at == begin)
@@ -77,28 +77,28 @@ static bool is_title(const uint8_t *at, Text title)
     return true;
 }
 
-static uint8_t lesser(uint8_t one, uint8_t other) { return one < other ? one : other; }
+static uint8_t min_byte(uint8_t one, uint8_t other) { return one < other ? one : other; }
 
-/* Whether the title may begin at one of BLOCK places, told by three of its bytes: at such a place nothing differs. A
- * compiler makes this a loop over many places at a time. */
+/* Whether the title may begin at one of several positions, judged by three of its bytes. The compiler vectorizes this
+ * loop. */
 static bool may_begin_in_block(const uint8_t *at, Text title)
 {
     const uint8_t *middle = at + title.size / 2, *last = at + title.size - 1;
-    uint8_t one = title.at[0], two = title.at[title.size / 2], three = title.at[title.size - 1], least = 0xFF;
-    for (size_t n = 0; n < BLOCK; n++)
-        least = lesser(least, ((at[n] ^ one) | (middle[n] ^ two) | (last[n] ^ three)) & 0xDF);
-    return least == 0;
+    uint8_t one = title.at[0], two = title.at[title.size / 2], three = title.at[title.size - 1], difference = 0xFF;
+    for (size_t n = 0; n < POSITIONS_AT_ONCE; n++)
+        difference = min_byte(difference, ((at[n] ^ one) | (middle[n] ^ two) | (last[n] ^ three)) & 0xDF);
+    return difference == 0;
 }
 
-/* As `find`, of a title that is ASCII, in a text in either case. */
+/* Same as `find`, for an ASCII title, ignoring case. */
 static uint32_t find_in_either_case(Text text, Text title, uint32_t from)
 {
     if (title.size > text.size || from > text.size - title.size)
         return UINT32_MAX;
     uint32_t at = from, end = text.size - title.size + 1;
     while (at < end) {
-        uint32_t stop = end - at > BLOCK ? at + BLOCK : end;
-        if (stop - at == BLOCK && !may_begin_in_block(text.at + at, title)) {
+        uint32_t stop = end - at > POSITIONS_AT_ONCE ? at + POSITIONS_AT_ONCE : end;
+        if (stop - at == POSITIONS_AT_ONCE && !may_begin_in_block(text.at + at, title)) {
             at = stop;
             continue;
         }
@@ -109,8 +109,8 @@ static uint32_t find_in_either_case(Text text, Text title, uint32_t from)
     return UINT32_MAX;
 }
 
-/* Whether a text holds these bytes; the first of them must be rare. */
-static bool holds(Text text, const char *bytes)
+/* Whether a text contains these bytes; the first of them must be rare. */
+static bool contains(Text text, const char *bytes)
 {
     const uint8_t *at = text.at, *end = text.at + text.size;
     size_t size = strlen(bytes);
@@ -120,20 +120,23 @@ static bool holds(Text text, const char *bytes)
     return false;
 }
 
-/* Whether it holds one of text.ASCII_WHEN_LOWER. */
-static bool holds_late_ascii(Text text) { return holds(text, "\xC4\xB0") || holds(text, "\xE2\x84\xAA"); }
-
-static void add_around(Arena *arena, Texts *lines, Text text, uint32_t place)
+/* Whether it contains one of visible.ASCII_WHEN_LOWER. */
+static bool contains_ascii_when_lower(Text text)
 {
-    add_after(arena, lines, (Text){text.at + place, text.size - place});
-    add_before(arena, lines, (Text){text.at, place});
+    return contains(text, "\xC4\xB0") || contains(text, "\xE2\x84\xAA");
 }
 
-/* Where the title is ASCII, nothing need be put in lower case, which takes longest. */
+static void add_around(Arena *arena, Texts *lines, Text text, uint32_t position)
+{
+    add_after(arena, lines, (Text){text.at + position, text.size - position});
+    add_before(arena, lines, (Text){text.at, position});
+}
+
+/* With an ASCII title, the text need not be lowered, which takes longest. */
 static void add_around_ascii(Arena *arena, Texts *lines, Text text, Text title)
 {
     uint32_t at = find_in_either_case(text, title, 0);
-    for (uint32_t n = 0; n < MOST_TITLES && at != UINT32_MAX; n++, at = find_in_either_case(text, title, at + 1))
+    for (uint32_t n = 0; n < MAX_TITLE_MATCHES && at != UINT32_MAX; n++, at = find_in_either_case(text, title, at + 1))
         add_around(arena, lines, text, at);
 }
 
@@ -141,16 +144,16 @@ static void add_around_any(Arena *arena, Texts *lines, Text text, Text title)
 {
     Text lower = lowered(arena, text);
     uint32_t at = find(lower, title, 0);
-    /* As Python does it: so many characters into the text as there are before it in lower case. */
-    for (uint32_t n = 0; n < MOST_TITLES && at != UINT32_MAX; n++, at = find(lower, title, at + 1))
+    /* As in Python: the position in the text is the number of characters before it in lower case. */
+    for (uint32_t n = 0; n < MAX_TITLE_MATCHES && at != UINT32_MAX; n++, at = find(lower, title, at + 1))
         add_around(arena, lines, text, first_characters(text, count_characters((Text){lower.at, at})).size);
 }
 
-void pack_lines_around(Page *page, Text title, Pack *pack)
+void pack_byline_lines(Page *page, Text title, Pack *pack)
 {
     Text text = first_characters(page->text, TEXT_CHARS);
     Texts lines = {0};
-    if (title.size > 0 && is_ascii(title) && !holds_late_ascii(text))
+    if (title.size > 0 && is_ascii(title) && !contains_ascii_when_lower(text))
         add_around_ascii(&page->arena, &lines, text, title);
     else if (title.size > 0)
         add_around_any(&page->arena, &lines, text, title);
@@ -161,31 +164,32 @@ static bool is_digit(uint8_t byte) { return byte >= '0' && byte <= '9'; }
 
 static bool is_century(const uint8_t *at) { return (at[0] == '1' && at[1] == '9') || (at[0] == '2' && at[1] == '0'); }
 
-/* Whether a century begins at one of BLOCK places, in the same way. */
+/* Whether a century begins at one of several positions, in the same way. */
 static bool is_century_in_block(const uint8_t *at)
 {
     const uint8_t *next = at + 1;
-    uint8_t least = 0xFF;
-    for (size_t n = 0; n < BLOCK; n++)
-        least = lesser(least, lesser((at[n] ^ '1') | (next[n] ^ '9'), (at[n] ^ '2') | (next[n] ^ '0')));
-    return least == 0;
+    uint8_t difference = 0xFF;
+    for (size_t n = 0; n < POSITIONS_AT_ONCE; n++)
+        difference = min_byte(difference, min_byte((at[n] ^ '1') | (next[n] ^ '9'), (at[n] ^ '2') | (next[n] ^ '0')));
+    return difference == 0;
 }
 
 static const uint8_t *find_century(const uint8_t *at, const uint8_t *end)
 {
-    while (end - at > BLOCK && !is_century_in_block(at))
-        at += BLOCK;
+    while (end - at > POSITIONS_AT_ONCE && !is_century_in_block(at))
+        at += POSITIONS_AT_ONCE;
     for (; end - at > 1; at++)
         if (is_century(at))
             return at;
     return NULL;
 }
 
-/* Whether a year may begin after this, or end before it; surely so, for what is beyond ASCII is not looked at. */
+/* Whether a year can begin after this byte, or end before it; certain, because bytes beyond ASCII are not
+   considered. */
 static bool is_edge(uint8_t byte) { return byte < 0x80 && !is_word(byte); }
 
-/* How many years bylines._YEAR finds in a line, at least. */
-static uint32_t sure_years(Text line)
+/* The minimum number of years that bylines._YEAR finds in a line. */
+static uint32_t count_certain_years(Text line)
 {
     uint32_t years = 0;
     for (uint32_t at = 0; at + 4 <= line.size; at++) {
@@ -196,10 +200,10 @@ static uint32_t sure_years(Text line)
     return years;
 }
 
-/* The line in which a place is, or what of it begins at `begin`. */
-static Text line_around(const uint8_t *begin, const uint8_t *place, const uint8_t *end)
+/* The line around a position, or the part of it from `begin` on. */
+static Text line_around(const uint8_t *begin, const uint8_t *position, const uint8_t *end)
 {
-    const uint8_t *at = place;
+    const uint8_t *at = position;
     while (at > begin && at[-1] != '\n')
         at--;
     return line_at(at, end);
@@ -211,15 +215,15 @@ void pack_lines_with_years(Page *page, Pack *pack)
     const uint8_t *at = text.at, *end = text.at + text.size;
     Texts lines = {0};
     uint32_t years = 0;
-    for (; years <= FEW_DATES && at < end && (at = find_century(at, end)) != NULL; at++) {
+    for (; years <= MAX_LONE_DATES && at < end && (at = find_century(at, end)) != NULL; at++) {
         Text line = line_around(text.at, at, end);
         at = line.at + line.size;
         if (count_characters(line) > SHORT_CHARS)
             continue;
         ADD(&page->arena, lines, line);
-        years += sure_years(line);
+        years += count_certain_years(line);
     }
-    /* Of more than a few, Python makes nothing. */
-    lines.count = years > FEW_DATES ? 0 : lines.count;
+    /* With more than a few, Python returns nothing. */
+    lines.count = years > MAX_LONE_DATES ? 0 : lines.count;
     pack_lines(pack, &lines);
 }

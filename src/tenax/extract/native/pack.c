@@ -12,7 +12,7 @@ static uint8_t *room_for(Pack *pack, size_t size)
 {
     if (size > pack->capacity - pack->size) {
         if (size > SIZE_MAX / 4)
-            page_fail(pack->arena, "an answer too long");
+            page_fail(pack->arena, "answer too long");
         size_t wanted = (pack->size + size) * 2;
         pack->at = grow_memory(pack->arena, pack->at, pack->size, pack->capacity, wanted);
         pack->capacity = wanted;
@@ -125,7 +125,7 @@ void pack_bytes(Pack *pack, Text bytes)
 uint8_t *pack_text_room(Pack *pack, size_t most)
 {
     if (most > UINT32_MAX)
-        page_fail(pack->arena, "an answer too long");
+        page_fail(pack->arena, "answer too long");
     return room_for(pack, most + TEXT_HEADER) + TEXT_HEADER;
 }
 

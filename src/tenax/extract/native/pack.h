@@ -1,4 +1,4 @@
-/* Answers as msgpack, which Python reads into its own values. */
+/* Answers as msgpack, which Python decodes. */
 #ifndef TENAX_PACK_H
 #define TENAX_PACK_H
 
@@ -22,8 +22,8 @@ void pack_text(Pack *pack, Text text);      /* a str; nil where `at` is NULL */
 void pack_literal(Pack *pack, const char *text);
 void pack_bytes(Pack *pack, Text bytes);    /* bin */
 
-/* A text that is written piece by piece: `pack_text_room` makes capacity for at most so many bytes and gives the place,
- * `pack_text_end` says how many were written. */
+/* A text written in pieces: `pack_text_room` reserves at most `most` bytes and returns their address,
+ * `pack_text_end` takes the number written. */
 uint8_t *pack_text_room(Pack *pack, size_t most);
 void pack_text_end(Pack *pack, size_t written);
 

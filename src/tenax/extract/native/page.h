@@ -1,6 +1,5 @@
-/* A page while it is read: what each step leaves for the next. The steps are those of Python's rooms of the same name,
- * which say why each is as it is; what they compute is the same to the last character, and a test holds that.
- */
+/* A page while it is read: the results of each step for the next. The steps are those of the Python modules of the
+ * same name, which give the reasons; the results are the same to the last character, and a test checks that. */
 #ifndef TENAX_PAGE_H
 #define TENAX_PAGE_H
 
@@ -8,31 +7,31 @@
 #include "pack.h"
 #include "tags.h"
 
-#define BREAK 0          /* stands for a line break among fragments; no parsed text contains it */
+#define BREAK 0          /* a line break between fragments; no parsed text contains it */
 #define RUN 1            /* before each run in the marked text */
-#define PARAGRAPH 2      /* within a run where the page breaks lines twice in a row */
+#define PARAGRAPH 2      /* within a run, where the page has two line breaks in a row */
 #define MAX_BLOCKS 10000
 #define MAX_BOXES 50000
 #define LONG_CHARS 80
 
-/* html.Walk: lists of one family have the same length. A fragment that is not a text of the page is one byte: BREAK or
- * a space. */
+/* walk.Walk: lists of one family have the same length. A fragment that is not a text of the page is one byte: BREAK
+ * or a space. */
 typedef struct {
     Texts fragments;
     uint32_t line_breaks;
-    Nodes leading;
+    Nodes link_nodes;
     Numbers link_starts, link_ends;
-    Nodes telling;
+    Nodes metadata_nodes;
     Nodes images;
     Numbers image_positions;
-    Numbers box_tags;           /* those of unknown elements are TAG_COUNT */
+    Numbers box_tags;           /* TAG_COUNT for unknown elements */
     Nodes box_nodes;
     Numbers box_parents, box_starts, box_ends;
     Numbers run_starts, run_boxes;
     Nodes run_nodes;
     bool with_noscript;         /* <noscript> is a box here */
-    bool is_full;               /* there were too many boxes */
-    uint32_t scored_runs;       /* those that began before */
+    bool is_full;               /* the box limit was reached */
+    uint32_t scored_runs;       /* those that began before that */
 } Walk;
 
 /* blocks.Blocks */
@@ -49,9 +48,9 @@ typedef struct {
     Numbers chars_before, links_before, punctuation_before, long_blocks_before;   /* one more than there are blocks */
 } Blocks;
 
-/* hints.PageHints, as far as they are needed: computed by Python. */
-#define PAGE_HINT_NUMBERS 13         /* "og article" to "has query" of layout.OF_PAGE */
-#define ADDRESS_WORDS 6         /* of kinds._ADDRESS_WORDS, each 0 or 1 */
+/* hints.PageHints, as far as needed: computed by Python. */
+#define PAGE_HINT_NUMBERS 13         /* "og article" to "has query" of layout.PAGE_FEATURES */
+#define ADDRESS_WORDS 6         /* of page_type._ADDRESS_WORDS, each 0 or 1 */
 typedef struct {
     Text title;                 /* in lower case */
     double numbers[PAGE_HINT_NUMBERS];
@@ -59,12 +58,12 @@ typedef struct {
 } PageHints;
 
 /* layout.PageLayout */
-#define HINT_COUNT 22           /* marks.MARKS; the bits in their order */
-#define PAGE_NUMBERS 30         /* layout.OF_PAGE */
+#define HINT_COUNT 22           /* class_hints.HINT_NAMES; the bits in their order */
+#define PAGE_NUMBERS 30         /* layout.PAGE_FEATURES */
 enum { HINT_nav, HINT_header, HINT_footer, HINT_side, HINT_comment, HINT_related, HINT_share, HINT_ad, HINT_consent,
        HINT_byline, HINT_meta, HINT_caption, HINT_article, HINT_content, HINT_title, HINT_product, HINT_list,
        HINT_forum, HINT_hidden, HINT_login, HINT_table, HINT_unshown };
-#define HINT_BIT(mark) ((uint32_t)1 << HINT_##mark)
+#define HINT_BIT(name) ((uint32_t)1 << HINT_##name)
 
 enum { CLASS_P, CLASS_LI, CLASS_H1, CLASS_H2, CLASS_H3, CLASS_H456, CLASS_CELL, CLASS_DIV, CLASS_ARTICLE, CLASS_QUOTE,
        CLASS_PRE, CLASS_FIGURE, CLASS_TERM, CLASS_DETAILS, CLASS_UNREAD, CLASS_OTHER };
@@ -78,10 +77,10 @@ typedef struct {
 typedef struct {
     Numbers depth, own, all;    /* of each box */
     LIST(BoxStats) facts;
-    Numbers full;               /* the boxes that hold text */
+    Numbers full;               /* the boxes with text */
     Numbers styles;
-    uint32_t marks;
-    Numbers tags;               /* the class of each block's tag, CLASS_ */
+    uint32_t all_hints;
+    Numbers tags;               /* the group of each block's tag, CLASS_ */
     Reals rule_points;
     uint32_t top, rule_top;
     int32_t title_block, h1_block;
@@ -103,19 +102,19 @@ struct Page {
     Blocks blocks;
     PageHints hints;
     PageLayout layout;
-    int32_t kind;               /* its place in the kinds table; KIND_NONE for a page without text */
+    int32_t kind;               /* its index in the kinds table; KIND_NONE for a page without text */
     Selection selection;
-    Text text;                  /* what can be seen; none before the page was read */
-    Nodes scripts;              /* of the whole tree; none of a page that is skimmed */
+    Text text;                  /* visible text; empty before the page is read */
+    Nodes scripts;              /* of the whole tree; empty for a skimmed page */
 };
 
-/* walk.c: from the root of the tree; <noscript> is entered where the page shows next to nothing without it. */
+/* walk.c: from the root of the tree; enters <noscript> where the page shows almost nothing without it. */
 void read_walk(Page *page);
 
 /* Below another node than the root: `Walk(node)`, for the text of one element. */
 void walk_below(Arena *arena, Node *root, Walk *walk, bool with_noscript);
 
-/* What the walk does at an element: html._KINDS. */
+/* How the walk treats an element: walk._KINDS. */
 enum { STEP_INLINE, STEP_BLOCK, STEP_CELL, STEP_LINK, STEP_LINE, STEP_SPACE, STEP_IMAGE, STEP_NOTE, STEP_HIDDEN };
 uint32_t step_at(uintptr_t tag, bool with_noscript);
 static inline bool is_border(uintptr_t tag, bool with_noscript)
@@ -125,10 +124,10 @@ static inline bool is_border(uintptr_t tag, bool with_noscript)
 }
 static inline bool is_entered(uintptr_t tag) { return step_at(tag, false) <= STEP_LINK; }
 
-/* text.c: `text._marked`, and `strip_controls`: without control characters. */
+/* text.c: `visible.text_with_marks`, and `strip_controls`: without control characters. */
 void read_blocks(Page *page);                       /* blocks.c: walk -> blocks */
-Text visible_text(Arena *arena, const Walk *walk);  /* text._shown, without its limit */
-Text strip_controls(Arena *arena, Text text);                /* the text itself where it is so already */
+Text visible_text(Arena *arena, const Walk *walk);  /* visible.visible_text, without its limit */
+Text strip_controls(Arena *arena, Text text);                /* the same text if it has none */
 
 /* layout.c, class_hints.c */
 void read_layout(Page *page);                      /* blocks, hints -> layout */
@@ -138,26 +137,26 @@ uint32_t classify_beginning(Page *page, Text lowered);    /* 0 for none */
 /* decision_trees.c */
 void read_kind(Page *page);                         /* layout, hints -> kind */
 
-/* select.c: plan, features, scores, what is kept. */
+/* select.c: plan, features, scores, selection. */
 void select_article(Page *page);                      /* layout, kind -> selection */
 
 /* links.c */
 void pack_links(Page *page, Pack *pack);            /* links.read_links */
-/* head.c: what head.read_head is made of, and the marks of bylines.c. */
-void pack_head(Page *page, Pack *pack, uint32_t marks);
-/* Whether `head.stamps` may find anything in `scripts`: false only where it cannot. */
+/* head.c: the input of head.read_head, and the clauses of bylines.c. */
+void pack_head(Page *page, Pack *pack, uint32_t clauses);
+/* Whether `head.find_script_dates` may find anything in `scripts`: false only where it cannot. */
 bool may_have_script_dates(const Page *page);
 
-/* bylines.c: which clauses of bylines.AUTHORS and bylines.DATES anything in the tree may match, a bit each; the scripts
- * are gathered on the way. */
+/* bylines.c: which clauses of bylines.AUTHOR_SELECTORS and bylines.DATE_SELECTORS may match anything in the tree,
+ * one bit each; collects the scripts as well. */
 uint32_t byline_clauses(Page *page);
 
-/* near.c: bylines.lines_around and bylines.lines_with_years, of the page's text. `title` is how it begins, in lower
- * case. */
-void pack_lines_around(Page *page, Text title, Pack *pack);
+/* near.c: bylines.find_lines_near_title and bylines.find_lines_with_years, of the page's text. `title` is its
+ * beginning, in lower case. */
+void pack_byline_lines(Page *page, Text title, Pack *pack);
 void pack_lines_with_years(Page *page, Pack *pack);
 
-/* markdown.c. `addresses` are in the order in which `pack_markdown_hrefs` gave the hrefs. */
+/* markdown.c. `addresses` are in the order of the hrefs of `pack_markdown_hrefs`. */
 void pack_markdown_hrefs(Page *page, Pack *pack);
 void pack_markdown(Page *page, const Texts *addresses, Pack *pack);
 

@@ -29,7 +29,7 @@ void table_seed(void)
     uint64_t drawn[3] = {0};
     FILE *source = fopen("/dev/urandom", "rb");
     if (source == NULL || fread(drawn, sizeof drawn, 1, source) != 1) {
-        /* Where the system draws none: what a page cannot know. */
+        /* Without a system source of randomness: values that a page cannot know. */
         for (uint32_t at = 0; at < 3; at++)
             drawn[at] = folded((uint64_t)time(NULL) ^ (uintptr_t)drawn, (uint64_t)clock() * 2654435761u + at + 1);
     }
@@ -78,14 +78,14 @@ Table make_table(Arena *arena, uint32_t capacity)
     uint32_t slots = 8;
     while (slots < (uint64_t)capacity * 2) {
         if (slots > UINT32_MAX / 4)
-            page_fail(arena, "a table too large");
+            page_fail(arena, "table too large");
         slots *= 2;
     }
     Entry *entries = arena_alloc(arena, (size_t)capacity * sizeof *entries);
     return (Table){arena_calloc(arena, slots, sizeof(uint32_t)), slots - 1, entries, 0, capacity};
 }
 
-/* The slot of a key, or the free one where it would stand: there is always one. */
+/* The slot of a key, or the free slot for it: there is always one. */
 static uint32_t *slot_of(const Table *table, Text key, uint64_t hash)
 {
     for (uint32_t at = (uint32_t)hash & table->mask;; at = (at + 1) & table->mask) {
@@ -104,7 +104,7 @@ uint32_t add_key(Arena *arena, Table *table, Text key)
     uint32_t *slot = slot_of(table, key, hash);
     if (*slot == 0) {
         if (table->count == table->capacity)
-            page_fail(arena, "a table is full");
+            page_fail(arena, "table is full");
         table->entries[table->count++] = (Entry){hash, key};
         *slot = table->count;
     }

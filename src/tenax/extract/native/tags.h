@@ -1,4 +1,4 @@
-/* The numbers that lexbor gives to the names of elements. Python compares them when the kernel is loaded. */
+/* lexbor's tag numbers. Python compares them when the library is loaded. */
 #ifndef TENAX_TAGS_H
 #define TENAX_TAGS_H
 

@@ -1,10 +1,10 @@
-/* The visible text of a page, one line per block, with its runs marked or without marks: `parse.text`. */
+/* The visible text of a page, one line per block, with its runs marked or without marks: `text.visible`. */
 #include "text.h"
 
 #include "unicode.h"
 #include "utf8.h"
 
-/* Of the text of a page: tabs and line breaks are handled elsewhere. */
+/* In page text: tabs and line breaks are handled separately. */
 static bool is_control(uint8_t byte)
 {
     return byte < 0x09 || (byte > 0x0d && byte < 0x20) || byte == 0x7f;
@@ -15,42 +15,42 @@ static bool is_break(Text fragment)
     return fragment.size == 1 && fragment.at[0] == BREAK;
 }
 
-/* The text while it is made from fragments, line by line. For each byte of it there was one of a fragment or a run, so
- * it is never longer: a line begins with a line break for the BREAK before it, and a PARAGRAPH for that of an empty
- * line. */
+/* The text while it is built from fragments, line by line. Each of its bytes corresponds to one of a fragment or a
+ * run, so it is never longer: a line begins with a line break for the BREAK before it, and a PARAGRAPH for that of
+ * an empty line. */
 typedef struct {
     uint8_t *made, *to;
-    bool is_begun;          /* the line says something */
+    bool is_begun;          /* the line is not empty */
     bool is_spaced;         /* and ends with a space so far */
     bool is_after_empty;
     bool marks_paragraphs;
-    Numbers marks;          /* where RUN and PARAGRAPH stand */
+    Numbers marks;          /* positions of RUN and PARAGRAPH */
 } Lines;
 
-/* What stands for a byte, if not itself: a space for white space that browsers collapse, and for a page's own marks
- * another character of their kind. */
+/* Replacement bytes: a space for white space that browsers collapse, and another control character for a page's own
+ * marks. */
 static const uint8_t INSTEAD[256] = {
     [RUN] = 3, [PARAGRAPH] = 3, ['\t'] = ' ', ['\n'] = ' ', [0x0b] = ' ', [0x0c] = ' ', ['\r'] = ' ',
     [0x1c] = ' ', [0x1d] = ' ', [0x1e] = ' ', [0x1f] = ' ',
 };
 
-/* Whether sixteen bytes are to stay as they are: words with single spaces. One more is looked at. */
-static bool is_tidy(const uint8_t *at)
+/* Whether sixteen bytes need no change: words with single spaces. Reads one more. */
+static bool is_collapsed(const uint8_t *at)
 {
     Sixteen bytes = sixteen_bytes(at), after = sixteen_bytes(at + 1);
     return !is_any((Sixteen)(bytes < ' ') | (Sixteen)(bytes == 0xc2) |
                    ((Sixteen)(bytes == ' ') & (Sixteen)(after == ' ')));
 }
 
-/* A text with a space for each row of white space; of white space that browsers do not collapse, only the common kinds.
- * Writes no more than it reads. */
-static void add_tidied(Lines *lines, Text text)
+/* A text with white space collapsed; of white space that browsers do not collapse, only the common kinds. Writes no
+ * more than it reads. */
+static void add_collapsed(Lines *lines, Text text)
 {
     const uint8_t *at = text.at, *end = text.at + text.size;
     uint8_t *to = lines->to;
     bool is_spaced = lines->is_spaced;
     while (at < end) {
-        while (end - at > AT_ONCE && !(is_spaced && *at == ' ') && is_tidy(at)) {
+        while (end - at > AT_ONCE && !(is_spaced && *at == ' ') && is_collapsed(at)) {
             memcpy(to, at, AT_ONCE);
             to += AT_ONCE;
             at += AT_ONCE;
@@ -111,10 +111,10 @@ static void add_fragment(Arena *arena, Lines *lines, Text fragment)
         if (lines->is_after_empty && lines->marks_paragraphs)
             add_mark(arena, lines, PARAGRAPH);
     }
-    add_tidied(lines, fragment);
+    add_collapsed(lines, fragment);
 }
 
-/* All fragments in a row, as lines; with a mark before each run or without any. */
+/* All fragments as lines; with a mark before each run or without any. */
 static Lines lines_of(Arena *arena, const Walk *walk, bool is_marked)
 {
     uint32_t runs = is_marked ? walk->run_starts.count : 0, run = 0;
@@ -163,7 +163,7 @@ static bool is_inert(const uint8_t *at)
                    (Sixteen)(bytes == 0x7f) | (Sixteen)(bytes == 0xc2));
 }
 
-/* How many bytes there are up to the first that is to be left out: a control, or the two of U+009B. */
+/* The number of bytes before the first to remove: a control, or the two of U+009B. */
 static size_t inert_bytes(const uint8_t *begin, const uint8_t *end)
 {
     const uint8_t *at = begin;

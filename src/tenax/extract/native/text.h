@@ -6,13 +6,14 @@
 
 #define EMPTY ((const uint8_t *)"")
 
-/* `text._marked`: the visible text with RUN before each run and PARAGRAPH within runs, and where they stand. */
+/* `visible.text_with_marks`: the visible text with RUN before each run and PARAGRAPH within runs, and their
+   positions. */
 Text text_with_marks(Arena *arena, const Walk *walk, Numbers *marks);
 
-/* `Walk.box_text`: what stands in a box, in one line. */
+/* `Walk.box_text`: the text of a box on one line. */
 Text box_text(Arena *arena, const Walk *walk, uint32_t box);
 
-/* Some fragments in a row, with a space for each BREAK. */
+/* Some fragments in sequence, with a space for each BREAK. */
 Text spaced(Arena *arena, const Walk *walk, uint32_t start, uint32_t stop);
 
 #endif

@@ -1,12 +1,12 @@
-/* Texts behind the longest text that is read of a page are taken out of its tree: `parse.long_text`. */
+/* Removes texts beyond the text limit of a page from its tree: `html.text_limit`. */
 #include "page.h"
 #include "unicode.h"
 
-#define LEAST_CHARS 12
+#define MIN_TEXT_CHARS 12
 
 #define EXPORT __attribute__((visibility("default")))
 
-static void take_out(Node *node)
+static void remove_node(Node *node)
 {
     if (node->previous != NULL)
         node->previous->next = node->next;
@@ -19,14 +19,14 @@ static void take_out(Node *node)
     node->parent = node->next = node->previous = NULL;
 }
 
-static void shorten(Node *node, uint32_t most_chars)
+static void truncate_node(Node *node, uint32_t max_chars)
 {
     CharacterData *data = (CharacterData *)node;
-    data->size = first_characters(node_text(node), most_chars).size;
+    data->size = first_characters(node_text(node), max_chars).size;
     ((uint8_t *)(uintptr_t)data->at)[data->size] = 0;
 }
 
-/* The node after all that is in this one. */
+/* The node after this one and its descendants. */
 static Node *next_beside(const Node *root, Node *node)
 {
     while (node != root && node->next == NULL)
@@ -34,10 +34,10 @@ static Node *next_beside(const Node *root, Node *node)
     return node == root ? NULL : node->next;
 }
 
-/* Whether anything was taken out. The tree is not open in any page. */
-EXPORT bool native_truncate_text(Node *root, uint32_t most_chars)
+/* Whether anything was removed. The tree must not be open in any page. */
+EXPORT bool native_truncate_text(Node *root, uint32_t max_chars)
 {
-    uint32_t left = most_chars;
+    uint32_t left = max_chars;
     bool is_cut = false;
     for (Node *node = root; node != NULL;) {
         Text text = node_text(node);
@@ -48,13 +48,13 @@ EXPORT bool native_truncate_text(Node *root, uint32_t most_chars)
         }
         Node *next = next_beside(root, node);
         uint32_t chars = is_cut || text.size == 0 || is_blank(text) ? 0 : count_characters(text);
-        if (chars && chars < LEAST_CHARS)
-            chars = LEAST_CHARS;
+        if (chars && chars < MIN_TEXT_CHARS)
+            chars = MIN_TEXT_CHARS;
         if (is_cut || (chars && !left)) {
-            take_out(node);
+            remove_node(node);
             is_cut = true;
         } else if (chars > left) {
-            shorten(node, left);
+            truncate_node(node, left);
             is_cut = true;
         } else {
             left -= chars;

@@ -1,10 +1,10 @@
-/* Characters one by one and white space, and whole texts: see unicode.h. */
+/* Single characters, white space, and whole texts: see unicode.h. */
 #define _GNU_SOURCE /* memmem */
 #include "unicode.h"
 
 #include "utf8.h"
 
-/* White space of one byte, and the first bytes of white space of several. */
+/* White space of one byte, and the first bytes of longer white space. */
 enum { WHITE = 1, MAY_BE_WHITE = 2 };
 static const uint8_t WHITENESS[256] = {
     ['\t'] = WHITE, ['\n'] = WHITE, [0x0B] = WHITE, [0x0C] = WHITE, ['\r'] = WHITE,
@@ -12,24 +12,24 @@ static const uint8_t WHITENESS[256] = {
     [0xC2] = MAY_BE_WHITE, [0xE1] = MAY_BE_WHITE, [0xE2] = MAY_BE_WHITE, [0xE3] = MAY_BE_WHITE,
 };
 
-/* How many of eight bytes are not the first of a character: 10xxxxxx has the high bit without the next. */
+/* How many of eight bytes do not begin a character: 10xxxxxx has the high bit without the next. */
 static uint32_t tails_among(uint64_t bytes)
 {
     uint64_t found = ((bytes & EACH_HIGH_BIT) >> 7) & ~(bytes >> 6);
     return (uint32_t)((found * EACH_LOW_BIT) >> 56);
 }
 
-/* Of two bytes or more: what the first of them says is less than what is allowed. */
-static uint32_t longer_character(const uint8_t *at, size_t capacity, uint32_t *size)
+/* A character of two bytes or more. The first byte alone does not exclude overlong forms and surrogates. */
+static uint32_t longer_character(const uint8_t *at, size_t available, uint32_t *size)
 {
     uint32_t first = at[0];
     if (first >= 0xC2 && first < 0xE0) {
-        if (capacity >= 2 && is_tail(at[1])) {
+        if (available >= 2 && is_tail(at[1])) {
             *size = 2;
             return (first & 0x1F) << 6 | (at[1] & 0x3Fu);
         }
     } else if (first >= 0xE0 && first < 0xF0) {
-        if (capacity >= 3 && is_tail(at[1]) && is_tail(at[2])) {
+        if (available >= 3 && is_tail(at[1]) && is_tail(at[2])) {
             uint32_t found = (first & 0x0F) << 12 | (at[1] & 0x3Fu) << 6 | (at[2] & 0x3Fu);
             if (found >= 0x800 && (found < 0xD800 || found >= 0xE000)) {
                 *size = 3;
@@ -37,7 +37,7 @@ static uint32_t longer_character(const uint8_t *at, size_t capacity, uint32_t *s
             }
         }
     } else if (first >= 0xF0 && first < 0xF5) {
-        if (capacity >= 4 && is_tail(at[1]) && is_tail(at[2]) && is_tail(at[3])) {
+        if (available >= 4 && is_tail(at[1]) && is_tail(at[2]) && is_tail(at[3])) {
             uint32_t found = (first & 0x07) << 18 | (at[1] & 0x3Fu) << 12 | (at[2] & 0x3Fu) << 6 | (at[3] & 0x3Fu);
             if (found >= 0x10000 && found <= 0x10FFFF) {
                 *size = 4;
@@ -101,7 +101,7 @@ uint32_t count_characters(Text text)
 {
     uint32_t tails = 0;
     for (uint32_t n = 0; n < text.size;) {
-        uint8_t some = 0; /* few enough to be counted in a byte: so the compiler counts many side by side */
+        uint8_t some = 0; /* few enough to count in a byte, so that the compiler vectorizes the loop */
         uint32_t end = text.size - n > UINT8_MAX ? n + UINT8_MAX : text.size;
         for (; n < end; n++)
             some += is_tail(text.at[n]);
@@ -110,7 +110,7 @@ uint32_t count_characters(Text text)
     return text.size - tails;
 }
 
-/* Pages are indented: most white space is long rows of these. */
+/* Pages are indented: most white space is long sequences of these. */
 static bool is_indent(const uint8_t *at)
 {
     Sixteen bytes = sixteen_bytes(at);

@@ -1,26 +1,27 @@
-/* Characters as Python knows them, over UTF-8: in unicode.c, and in letters.c what takes the tables of Unicode. */
+/* Characters as Python defines them, over UTF-8: in unicode.c; functions that need the Unicode tables are in
+   letters.c. */
 #ifndef TENAX_UNICODE_H
 #define TENAX_UNICODE_H
 
 #include "dom.h"
 
-/* The character at `at`, and its size in bytes; `at < end`. What is no UTF-8 is U+FFFD, a byte long. */
+/* The character at `at`, and its size in bytes; `at < end`. Invalid UTF-8 is U+FFFD, one byte long. */
 uint32_t character_at(const uint8_t *at, const uint8_t *end, uint32_t *size);
 
-/* Whether a byte neither is white space nor may begin or end it: most are of this kind, and quick to pass. */
+/* Whether a byte is not part of any white space: most bytes are of this kind, and this check is fast. */
 static inline bool is_printed(uint8_t byte) { return (uint8_t)(byte - '!') <= '~' - '!'; }
 
-/* How many bytes of white space (`str.isspace`) begin at `at`: 0 for none. */
+/* The size of the white space (`str.isspace`) at `at`: 0 for none. */
 uint32_t any_space_at(const uint8_t *at, const uint8_t *end);
 static inline uint32_t space_at(const uint8_t *at, const uint8_t *end)
 {
     return at >= end || is_printed(*at) ? 0 : any_space_at(at, end);
 }
 
-/* How many bytes of white space end just before `end`: 0 for none. */
+/* The size of the white space just before `end`: 0 for none. */
 uint32_t space_before(const uint8_t *begin, const uint8_t *end);
 
-/* How many characters there are: `len`. */
+/* The number of characters: `len`. */
 uint32_t count_characters(Text text);
 
 /* `str.lstrip`, `rstrip`, `strip`. */
@@ -36,10 +37,10 @@ static inline Text strip_right(Text text)
 }
 static inline Text strip_text(Text text) { return strip_right(strip_left(text)); }
 
-/* `str.isspace`, but true of an empty text. */
+/* `str.isspace`, but true for an empty text. */
 static inline bool is_blank(Text text) { return strip_left(text).size == 0; }
 
-/* The edition of Unicode that the tables are of. */
+/* The Unicode version of the tables. */
 const char *unicode_version(void);
 
 /* `str.isalnum` and `str.isdecimal` of one character. */
@@ -49,22 +50,22 @@ bool is_decimal(uint32_t character);
 /* `\w` of `re`. */
 static inline bool is_word(uint32_t character) { return character == '_' || is_alnum(character); }
 
-/* `str.lower`, into memory of the page; ASCII is quick. */
+/* `str.lower`, in memory of the page; ASCII is fast. */
 Text lowered(Arena *arena, Text text);
 
 /* The next of `text.split()`, which leaves the rest; false if there is none. */
 bool next_split_word(Text *rest, Text *word);
 
-/* `" ".join(text.split())`, into memory of the page; the text itself where it is so already. */
+/* `" ".join(text.split())`, in memory of the page; the same text if nothing changes. */
 Text collapse_spaces(Arena *arena, Text text);
 
-/* The first so many characters: `text[:count]`. */
+/* The first characters: `text[:count]`. */
 Text first_characters(Text text, uint32_t count);
 
 /* Whether a text is ASCII. */
 bool is_ascii(Text text);
 
-/* Where `needle` first stands in `text` from `from` on, in bytes; UINT32_MAX for nowhere. */
+/* The first position of `needle` in `text` from `from` on, in bytes; UINT32_MAX if missing. */
 uint32_t find(Text text, Text needle, uint32_t from);
 
 #endif

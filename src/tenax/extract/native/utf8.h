@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What is read where there is no UTF-8. */
+/* The result for invalid UTF-8. */
 #define NO_CHARACTER 0xFFFDu
 
 #define EACH_HIGH_BIT 0x8080808080808080u
@@ -19,7 +19,7 @@ static inline uint64_t eight_bytes(const uint8_t *at)
     return bytes;
 }
 
-/* Sixteen bytes as processors compare them at once: what is true of a byte sets all its bits. */
+/* Sixteen bytes as one vector: a true comparison sets all bits of a byte. */
 #define AT_ONCE 16
 typedef uint8_t Sixteen __attribute__((vector_size(AT_ONCE)));
 

@@ -1,9 +1,9 @@
-/* One walk through the tree gathers texts, boxes, runs, links and images in columns: `parse.html`. */
+/* One walk through the tree collects texts, boxes, runs, links and images in columns: `html.walk`. */
 #include "page.h"
 #include "unicode.h"
 
-#define FEW_CHARS 200
-#define UNSCRIPTED_CHARS 500
+#define MIN_VISIBLE_CHARS 200
+#define MIN_NOSCRIPT_CHARS 500
 
 static const uint8_t STEPS[TAG_COUNT] = {
     [TAG_area] = STEP_NOTE, [TAG_base] = STEP_NOTE, [TAG_link] = STEP_NOTE, [TAG_meta] = STEP_NOTE,
@@ -32,10 +32,10 @@ static const uint8_t STEPS[TAG_COUNT] = {
 static const uint8_t EDGES[2] = {BREAK, ' '};
 static const Text BREAK_TEXT = {EDGES, 1}, SPACE_TEXT = {EDGES + 1, 1};
 
-/* What would be boxes, after there were too many. */
+/* Elements that would be boxes beyond the limit. */
 enum { EXCESS_BLOCK = STEP_HIDDEN + 1, EXCESS_CELL };
 
-/* An element that was entered: where to go on when it ends, what it is, and its number if it is a link. */
+/* An open element: the node after its end, its kind, and its number if it is a link. */
 typedef struct {
     Node *next;
     uint32_t step;
@@ -94,10 +94,10 @@ static void add_edge(Walker *walker, uint32_t step)
 static uint32_t add_link_node(Walker *walker, Node *node)
 {
     Walk *walk = walker->walk;
-    ADD(walker->arena, walk->leading, node);
+    ADD(walker->arena, walk->link_nodes, node);
     ADD(walker->arena, walk->link_starts, walk->fragments.count);
     ADD(walker->arena, walk->link_ends, walk->fragments.count);
-    return walk->leading.count - 1;
+    return walk->link_nodes.count - 1;
 }
 
 static void add_box(Walker *walker, Node *node, uint32_t parent)
@@ -115,12 +115,12 @@ static void record_node(Walker *walker, Node *node)
     if (is_link_tag(node->tag))
         add_link_node(walker, node);
     if (is_metadata_tag(node->tag))
-        ADD(walker->arena, walker->walk->telling, node);
+        ADD(walker->arena, walker->walk->metadata_nodes, node);
     walker->has_noscript |= node->tag == TAG_noscript;
 }
 
-/* What an unseen element is, and holds, that is of use unseen. */
-static void note(Walker *walker, Node *unseen)
+/* Record links and metadata within an invisible element. */
+static void record_hidden(Walker *walker, Node *unseen)
 {
     for (Node *node = unseen; node != NULL; node = next_below(unseen, node)) {
         prefetch_nodes(node);
@@ -129,8 +129,8 @@ static void note(Walker *walker, Node *unseen)
     }
 }
 
-/* An element that holds nothing to be read. */
-static void take_element(Walker *walker, uint32_t step, Node *node)
+/* An element whose content is not read. */
+static void record_void(Walker *walker, uint32_t step, Node *node)
 {
     Walk *walk = walker->walk;
     switch (step) {
@@ -139,7 +139,7 @@ static void take_element(Walker *walker, uint32_t step, Node *node)
         walk->line_breaks++;
         break;
     case STEP_HIDDEN:
-        note(walker, node);
+        record_hidden(walker, node);
         break;
     case STEP_NOTE:
         record_node(walker, node);
@@ -153,8 +153,8 @@ static void take_element(Walker *walker, uint32_t step, Node *node)
     }
 }
 
-/* Enter an element that may hold text, and give the node to go on with. */
-static Node *enter(Walker *walker, uint32_t step, Node *node)
+/* Enter an element that may contain text, and return the next node. */
+static Node *enter_element(Walker *walker, uint32_t step, Node *node)
 {
     Walk *walk = walker->walk;
     uint32_t link = 0;
@@ -180,8 +180,8 @@ static Node *enter(Walker *walker, uint32_t step, Node *node)
     return node->first_child;
 }
 
-/* Leave the element that was entered last, and give the node to go on with. */
-static Node *leave(Walker *walker)
+/* Leave the element entered last, and return the next node. */
+static Node *leave_element(Walker *walker)
 {
     Walk *walk = walker->walk;
     Entered left = walker->entered.at[--walker->entered.count];
@@ -197,7 +197,7 @@ static Node *leave(Walker *walker)
     return left.next;
 }
 
-static bool walk_through(Arena *arena, Node *root, Walk *walk, bool with_noscript)
+static bool walk_tree(Arena *arena, Node *root, Walk *walk, bool with_noscript)
 {
     *walk = (Walk){.with_noscript = with_noscript};
     Walker walker = {.arena = arena, .walk = walk, .is_fresh = true};
@@ -205,7 +205,7 @@ static bool walk_through(Arena *arena, Node *root, Walk *walk, bool with_noscrip
     Node *node = root->first_child;
     while (node != NULL || walker.entered.count) {
         if (node == NULL) {
-            node = leave(&walker);
+            node = leave_element(&walker);
             continue;
         }
         prefetch_nodes(node);
@@ -215,10 +215,10 @@ static bool walk_through(Arena *arena, Node *root, Walk *walk, bool with_noscrip
             add_text(&walker, text, node);
             node = node->next;
         } else if (step > STEP_LINK) {
-            take_element(&walker, step, node);
+            record_void(&walker, step, node);
             node = node->next;
         } else {
-            node = enter(&walker, step, node);
+            node = enter_element(&walker, step, node);
         }
     }
     AT(arena, walk->box_ends, 0) = walk->run_starts.count;
@@ -227,25 +227,25 @@ static bool walk_through(Arena *arena, Node *root, Walk *walk, bool with_noscrip
 
 void walk_below(Arena *arena, Node *root, Walk *walk, bool with_noscript)
 {
-    walk_through(arena, root, walk, with_noscript);
+    walk_tree(arena, root, walk, with_noscript);
 }
 
-/* How much there is to see, about. */
+/* The approximate number of visible characters. */
 static uint32_t count_visible_chars(const Walk *walk)
 {
     uint32_t count = 0;
-    for (uint32_t n = 0; n < walk->fragments.count && count < UNSCRIPTED_CHARS; n++)
+    for (uint32_t n = 0; n < walk->fragments.count && count < MIN_NOSCRIPT_CHARS; n++)
         count += count_characters(strip_text(walk->fragments.at[n]));
     return count;
 }
 
 void read_walk(Page *page)
 {
-    bool has_noscript = walk_through(&page->arena, page->root, &page->walk, false);
-    if (!has_noscript || count_visible_chars(&page->walk) >= FEW_CHARS)
+    bool has_noscript = walk_tree(&page->arena, page->root, &page->walk, false);
+    if (!has_noscript || count_visible_chars(&page->walk) >= MIN_VISIBLE_CHARS)
         return;
     Walk unscripted;
-    walk_through(&page->arena, page->root, &unscripted, true);
-    if (count_visible_chars(&unscripted) >= UNSCRIPTED_CHARS)
+    walk_tree(&page->arena, page->root, &unscripted, true);
+    if (count_visible_chars(&unscripted) >= MIN_NOSCRIPT_CHARS)
         page->walk = unscripted;
 }

@@ -11,37 +11,37 @@ from tenax.extract.html.node import Node
 from tenax.extract.html.walk import BREAK, Walk
 
 MAX_TEXT_CHARS: Final = 2_000_000
-"""Text kept of one page at most."""
+"""Maximum text per page."""
 ASCII_WHEN_LOWER: Final = "\u0130\u212a"
-"""The characters beyond ASCII that are ASCII in lower case: a dotted I and the sign of Kelvin."""
+"""The characters beyond ASCII with ASCII lower case: dotted capital I and the Kelvin sign."""
 
-# A page's text ends in terminals and logs too: no escape may survive. Tabs and line breaks are handled elsewhere.
+# Text is also shown in terminals and logs: escapes are removed. Tabs and line breaks are handled separately.
 _CONTROLS = bytes([*range(0x09), *range(0x0E, 0x20), 0x7F])
 _REPEATED_SPACES = re.compile("  +")
 
 RUN_MARK: Final = "\x01"
 PARAGRAPH_MARK: Final = "\x02"
-"""Stand in a marked text before each run of the walk, and within one where the page breaks lines twice in a row."""
+"""Marks precede each run of the walk, and separate paragraphs within a run (two line breaks in a row)."""
 _REPLACED_MARKS = str.maketrans(RUN_MARK + PARAGRAPH_MARK, "\x03\x03")
 
 
 def page_text(dom: Dom, max_chars: int = MAX_TEXT_CHARS) -> str:
-    """What a reader sees of the page, in document order, NULs never included."""
+    """The visible text of the page in document order; never contains NUL."""
     return _join_visible(dom.walk, max_chars)
 
 
 def visible_text(root: Node, max_chars: int = MAX_TEXT_CHARS) -> str:
-    """The same of what is below one node."""
+    """The visible text below one node."""
     return _join_visible(Walk(root), max_chars)
 
 
 def plain_text(text: str, max_chars: int = MAX_TEXT_CHARS) -> str:
-    """A text/plain body as a page's text: its own lines, one kind of line break, nothing that steers a terminal."""
+    """A text/plain body as page text: its own lines, one kind of line break, no terminal control characters."""
     return strip_controls(text[:max_chars].replace("\r\n", "\n").replace("\r", "\n")).strip()
 
 
 def collapse_spaces(text: str) -> str:
-    """The text with single spaces for all its white space, none at its ends; most short texts are so already."""
+    """The text with white space collapsed to single spaces and stripped; most short texts need no change."""
     # Of all white space only the space is printable.
     if text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " ":
         return text
@@ -50,7 +50,8 @@ def collapse_spaces(text: str) -> str:
 
 def strip_controls(text: str) -> str:
     """The text without control characters other than white space."""
-    # By bytes: in UTF-8 these controls are single bytes and part of nothing else. No regular expression is as quick.
+    # On bytes: in UTF-8 these controls are single bytes and part of no other character. Faster than a regular
+    # expression.
     encoded = text.encode("utf-8", "replace")
     kept = encoded.translate(None, _CONTROLS)
     if len(kept) != len(encoded):
@@ -59,10 +60,10 @@ def strip_controls(text: str) -> str:
 
 
 def text_with_marks(walk: Walk) -> tuple[str, list[str]]:
-    """The visible text with its runs marked, and cut at these marks; `strip_controls` takes them out."""
+    """The visible text with its runs marked, and the same split at these marks; `strip_controls` removes them."""
     text = _join_with_marks(walk, walk.fragments.copy())
     runs = text.split(RUN_MARK)[1:]
-    # Few pages hold such a character of their own: that is known by now, at no cost.
+    # Few pages contain such a character themselves; this check costs nothing.
     if len(runs) > len(walk.run_starts) or (PARAGRAPH_MARK in text and PARAGRAPH_MARK in "".join(walk.fragments)):
         text = _join_with_marks(walk, [fragment.translate(_REPLACED_MARKS) for fragment in walk.fragments])
         runs = text.split(RUN_MARK)[1:]
@@ -79,7 +80,7 @@ def _join_with_marks(walk: Walk, fragments: list[str]) -> str:
 
 
 def _mark_paragraphs(lines: list[str]) -> None:
-    """Of a line that goes on with a run after empty ones, make a paragraph."""
+    """Make a paragraph of a line that continues a run after empty lines."""
     for at in [at for at, line in enumerate(lines) if line and line[0] != RUN_MARK]:
         if at and not lines[at - 1]:
             lines[at] = PARAGRAPH_MARK + lines[at]
@@ -95,7 +96,7 @@ def _join_lines(lines: Iterable[str]) -> str:
     for blank in "\n\t\r\f\v\xa0\x1c\x1d\x1e\x1f":
         if blank in raw:
             raw = raw.replace(blank, " ")
-    # Looked for from the end, because Python does that a third quicker; many pages have none.
+    # Searched from the end, which Python does a third faster; many pages have none.
     if raw.rfind("  ") >= 0:
         raw = _REPEATED_SPACES.sub(" ", raw)
     return raw.replace(BREAK, "\n")
