@@ -166,8 +166,8 @@ async def begun(
         admissions.append(admission)
 
     engine = Engine(
-        database, UnsharedHosts(MemoryHosts()), pipeline, readers, CrawlRules(database, rules), clock, config.crawl, sites,
-        NetworkState(config.resilience), note,
+        database, UnsharedHosts(MemoryHosts()), pipeline, readers, CrawlRules(database, rules), clock, config.crawl,
+        sites, NetworkState(config.resilience), note,
     )  # fmt: skip
     await database.admit(seed_candidates(rules))
     return Crawl(database, web, engine, visits, admissions)
@@ -178,4 +178,4 @@ async def until(condition: Callable[[], bool]) -> None:
         if condition():
             return
         await asyncio.sleep(0.001)
-    raise AssertionError("it never came to that")
+    raise AssertionError("the condition never became true")

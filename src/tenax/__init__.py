@@ -1,6 +1,6 @@
-"""Tenax: a web crawler that holds fast. `tenax.Crawl` is the whole of it for a program, `tenax.read` reads one page.
+"""Tenax, a web crawler. Programs use `tenax.Crawl`; `tenax.read` extracts one page.
 
-Names are loaded when they are first used, so `import tenax` costs next to nothing.
+Names are imported on first use, so `import tenax` is cheap.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from tenax.extract.document import Content
     from tenax.model import Ending, Page, Progress
 
-_HOMES = {
+_MODULES = {
     "Config": "tenax.config",
+    "Content": "tenax.extract.document",
     "Crawl": "tenax.crawl.library",
-    "Document": "tenax.extract.document",
     "Ending": "tenax.model",
     "Page": "tenax.model",
     "Progress": "tenax.model",
@@ -30,11 +30,11 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'tenax' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_MODULES[name]), name)
 
 
 __all__ = ["Config", "Content", "Crawl", "Ending", "Page", "Progress", "TenaxError", "__version__", "read"]

@@ -46,8 +46,8 @@ HOST = HostRecord(SITE, "a.test")
 PAGE = ExtractedPage(kind=PageKind.HUB, content_hash="h")
 
 
-def site(keep: bool = False, **discovery: Any) -> SiteConfig:
-    config = Config(discovery=DiscoveryConfig(**discovery), recrawl=RecrawlConfig(continuous=keep))
+def site(continuous: bool = False, **discovery: Any) -> SiteConfig:
+    config = Config(discovery=DiscoveryConfig(**discovery), recrawl=RecrawlConfig(continuous=continuous))
     return Sites(config).for_origin(SITE)
 
 

@@ -334,7 +334,7 @@ async def reached(condition: Callable[[], bool]) -> None:
         if condition():
             return
         await asyncio.sleep(TICK)
-    raise AssertionError("it never came to that")
+    raise AssertionError("the condition never became true")
 
 
 def network_of(port: int, clock: ManualClock, held: Held, patience_seconds: float = 0.0) -> NetworkMonitor:
@@ -367,9 +367,9 @@ async def test_a_lost_network_holds_the_crawl_until_it_is_back(caplog: pytest.Lo
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     [lost, back] = [record for record in caplog.records if record.levelno == logging.WARNING]
-    assert lost.message == "the network is down, so nothing is visited until it is back"
+    assert lost.message == "network down, crawl paused"
     assert list(lost.__dict__["probes"]) == [f"127.0.0.1:{port}"]
-    assert back.message == "the network is back"
+    assert back.message == "network up again, crawl resumed"
     assert back.__dict__["down_seconds"] == 5 * 31
 
 

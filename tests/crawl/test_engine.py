@@ -158,7 +158,7 @@ async def test_a_bug_of_ours_on_a_page_is_an_outcome_of_that_page(
     assert history.state is TaskState.DEAD
     assert history.visits[-1].outcome == Failed("ZeroDivisionError in Tenax itself", FailureKind.INTERNAL)
     assert sorted(crawl.stored) == ["/", "/b"]
-    assert "visit failed inside" in caplog.text
+    assert "internal error during visit" in caplog.text
 
 
 async def test_a_bug_of_ours_makes_nobody_forget_what_the_host_said_meanwhile(crawl_of: Making) -> None:
@@ -225,9 +225,9 @@ async def test_a_host_that_goes_down_or_shuts_us_out_is_told_once(
             clock.advance(1000)
     told = [record.message for record in caplog.records if record.name == "tenax.crawl.engine"]
     assert told == [
-        "the host is down, and is probed until it is back",
+        "host down, probing",
         "the host is back",
-        "the host is left alone for a while",
+        "host backing off",
     ]
 
 
@@ -235,7 +235,7 @@ async def test_a_document_that_no_reader_survives_is_a_failed_url(crawl_of: Maki
     class Delicate(InlineReaderPool):
         async def extract(self, job: ExtractJob, rules: Rules, others: int = 0) -> ExtractedPage:
             if job.url.endswith("/a"):
-                raise ReaderFailed("unreadable: it ended 2 readers, by SIGSEGV")
+                raise ReaderFailed("unreadable: 2 readers crashed on it, by SIGSEGV")
             return await super().extract(job, rules)
 
     crawl = await crawl_of(SMALL, readers=Delicate())
@@ -244,7 +244,7 @@ async def test_a_document_that_no_reader_survives_is_a_failed_url(crawl_of: Maki
     assert sorted(crawl.stored) == ["/", "/b"]
     letters = [dead_letter async for dead_letter in crawl.database.dead_letters()]
     assert [(dead_letter.url, dead_letter.cause) for dead_letter in letters] == [
-        (f"{SITE}/a", "unreadable: it ended 2 readers, by SIGSEGV")
+        (f"{SITE}/a", "unreadable: 2 readers crashed on it, by SIGSEGV")
     ]
 
 
@@ -276,7 +276,7 @@ async def test_a_visit_that_comes_too_late_is_not_written_and_stops_nobody(
     second = await crawl.database.claim()
     assert second is not None
     await crawl.engine.process_claim(claim)
-    assert "visit came too late" in caplog.text
+    assert "lease lost, visit discarded" in caplog.text
     assert crawl.visits == []
     assert crawl.engine.in_flight == {}
     await crawl.engine.process_claim(second)
@@ -302,7 +302,7 @@ async def test_a_commit_of_which_nobody_knows_whether_it_was_made_stops_nobody(
 
     monkeypatch.setattr(crawl.database, "commit", losing)
     assert await crawl.run() is Ending.COMPLETE
-    assert "the database went away during the commit of a visit" in caplog.text
+    assert "database connection lost during commit, result unknown" in caplog.text
     assert crawl.web.asked.count(SITE + "/a") == 2 - is_written
     assert ("/a" in crawl.stored) is not is_written
     assert (await crawl.life("/a")).page is not None

@@ -74,7 +74,7 @@ class Page:
                 kind=self.kind,
                 content_hash=str(self.text),
                 url_list=outcome.url_list,
-                candidates=task.pop("offers", ()),
+                candidates=task.pop("candidates", ()),
                 published=task.pop("published", None),
                 modified=task.pop("modified", None),
             )
@@ -170,7 +170,7 @@ def test_a_hub_is_visited_more_often_than_an_article_that_lives_alike() -> None:
 
 @pytest.mark.parametrize(
     ("changes", "bound"),
-    [(always, "shortest_seconds"), (never, "longest_seconds")],
+    [(always, "min_interval_seconds"), (never, "max_interval_seconds")],
     ids=["changes always", "never changes"],
 )
 def test_no_page_is_visited_sooner_or_later_than_the_bounds_of_its_site(
@@ -200,10 +200,10 @@ def test_a_sitemap_or_a_feed_is_taken_for_a_hub_that_changes_when_it_lists_somet
 
 def test_why_is_said_for_people() -> None:
     page = Page()
-    assert page.visit().why.startswith("new, taken to change about every ")
+    assert page.visit().why.startswith("new, assumed to change about every ")
     page.visit()
     assert page.visit(is_changed=True).why.startswith("changed in 1 of 2 visits, about every ")
-    assert page.visit(MISSING).why.startswith("gone, seen so once; asked again after ")
+    assert page.visit(MISSING).why.startswith("gone, found so once; next visit after ")
 
 
 # ---- what is not there, and what failed -------------------------------------------------------------------

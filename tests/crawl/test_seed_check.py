@@ -70,7 +70,7 @@ async def test_of_hundreds_of_seeds_a_few_are_named() -> None:
     found = await surveyed(*private, *missing)
     assert len(found.allowed_origins) == 200
     assert found.notices == (
-        "there is no host called nowhere-0.test; there is no host called nowhere-1.test; there is no host called "
+        "no such host: nowhere-0.test; no such host: nowhere-1.test; no such host: "
         "nowhere-2.test and 97 more; their pages are tried again later",
         "http://10.0.0.1, http://10.0.1.1, http://10.0.2.1 and 197 more are not public addresses; allowed because you "
         "typed them, these origins only",
@@ -90,12 +90,12 @@ async def test_an_odd_port_of_a_public_seed_is_allowed_for_that_origin_without_a
 
 async def test_one_seed_of_two_that_is_not_found_is_a_notice() -> None:
     found = await surveyed("https://public.test/", "https://nowhere.test/")
-    assert found.notices == ("there is no host called nowhere.test; its pages are tried again later",)
+    assert found.notices == ("no such host: nowhere.test; its pages are tried again later",)
     assert found.allowed_origins == ()
 
 
 async def test_no_seed_that_is_found_is_an_error_that_says_what_to_check() -> None:
-    with pytest.raises(NoSeedReachable, match=r"there is no host called nowhere\.test; check the spelling of the URL"):
+    with pytest.raises(NoSeedReachable, match=r"no such host: nowhere\.test; check the spelling of the URL"):
         await surveyed("https://nowhere.test/", "https://nowhere.test/other")
     offline = Names(public_test=OSError(-3, "temporary failure"))
     with pytest.raises(NoSeedReachable, match="is this machine connected to the network"):

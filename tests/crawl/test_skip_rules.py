@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tenax.config import Config
-from tenax.crawl.skip_rules import HOLD_SECONDS, LONGEST_HOLD_SECONDS, skip_outcome, waits_for_others
+from tenax.crawl.skip_rules import MAX_PREDECESSOR_WAIT_SECONDS, RECHECK_SECONDS, defer_outcome, skip_outcome
 from tenax.model import (
     Claim,
     Deferred,
@@ -71,7 +71,7 @@ ONE = SELECTION.replace("red", "blue")
 
 def held(one: Claim, finds: GuessState, others: list[str], now: float = NOW, rules: Rules = RULES) -> Deferred | None:
     in_flight = {one.lease.number - 1 - place: (url, NOW) for place, url in enumerate(others)}
-    return waits_for_others(one, finds, rules, {**in_flight, one.lease.number: (one.task.url, NOW)}, now)
+    return defer_outcome(one, finds, rules, {**in_flight, one.lease.number: (one.task.url, NOW)}, now)
 
 
 @pytest.mark.parametrize(
@@ -97,15 +97,15 @@ def held(one: Claim, finds: GuessState, others: list[str], now: float = NOW, rul
 def test_what_waits_for_others_like_it(one: Claim, finds: GuessState, others: list[str], is_held: bool) -> None:
     wait = held(one, finds, others)
     assert (wait is not None) is is_held
-    assert wait is None or (wait.until == NOW + HOLD_SECONDS and wait.why.startswith("others first: "))
+    assert wait is None or (wait.until == NOW + RECHECK_SECONDS and wait.why.startswith("waits for similar URLs: "))
     off = msgspec.structs.replace(RULES.urls, max_same_in_series=0, facet_samples=0)
     assert held(one, finds, others, rules=msgspec.structs.replace(RULES, urls=off)) is None, "switched off"
 
 
 def test_nobody_waits_for_those_that_came_later() -> None:
     one = claim(SELECTION)
-    assert waits_for_others(one, ALMOST, RULES, {one.lease.number + 1: (SITE + ONE, NOW)}, NOW) is None
+    assert defer_outcome(one, ALMOST, RULES, {one.lease.number + 1: (SITE + ONE, NOW)}, NOW) is None
 
 
 def test_a_page_that_never_comes_is_not_waited_for() -> None:
-    assert held(claim("/months/11?page=3"), FIRST_READ, [], NOW + LONGEST_HOLD_SECONDS) is None
+    assert held(claim("/months/11?page=3"), FIRST_READ, [], NOW + MAX_PREDECESSOR_WAIT_SECONDS) is None

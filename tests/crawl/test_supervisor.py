@@ -27,7 +27,7 @@ async def reached(condition: Callable[[], bool]) -> None:
         if condition():
             return
         await asyncio.sleep(TICK)
-    raise AssertionError("it never came to that")
+    raise AssertionError("the condition never became true")
 
 
 async def some_turns(supervisor: Supervisor, clock: ManualClock) -> None:
@@ -62,7 +62,7 @@ async def test_a_crawl_in_which_no_visit_ends_is_told_with_the_oldest_visits(cap
     clock.advance(61)
     await reached(lambda: supervisor.stalls == 2)
     await ended(running)
-    [first, _] = [record for record in caplog.records if record.message == "the crawl has stalled"]
+    [first, _] = [record for record in caplog.records if record.message == "crawl stalled"]
     assert first.levelno == logging.ERROR
     assert first.__dict__["silent_seconds"] == 61
     assert first.__dict__["in_flight"] == 20
@@ -80,8 +80,8 @@ async def test_a_database_that_is_away_is_waited_for_however_long_it_takes() -> 
         await asyncio.sleep(60)
 
     supervisor = Supervisor(
-        clock, [("https://a.test/", begun)], lambda: begun, RESILIENCE, ping_database=ask, is_database_away=lambda: is_away,
-        blocked_seconds=1e9, database_timeout_seconds=TICK, check_seconds=TICK,
+        clock, [("https://a.test/", begun)], lambda: begun, RESILIENCE, ping_database=ask,
+        is_database_away=lambda: is_away, blocked_seconds=1e9, database_timeout_seconds=TICK, check_seconds=TICK,
     )  # fmt: skip
     running = asyncio.ensure_future(supervisor.run())
     for _ in range(10):
@@ -105,8 +105,8 @@ async def test_a_database_that_notices_only_when_it_is_asked_is_waited_for() -> 
         await asyncio.sleep(60)
 
     supervisor = Supervisor(
-        clock, [("https://a.test/", begun)], lambda: begun, RESILIENCE, ping_database=ask, is_database_away=lambda: is_away,
-        blocked_seconds=1e9, database_timeout_seconds=TICK, check_seconds=TICK,
+        clock, [("https://a.test/", begun)], lambda: begun, RESILIENCE, ping_database=ask,
+        is_database_away=lambda: is_away, blocked_seconds=1e9, database_timeout_seconds=TICK, check_seconds=TICK,
     )  # fmt: skip
     running = asyncio.ensure_future(supervisor.run())
     clock.advance(61)
@@ -251,7 +251,7 @@ async def test_a_database_that_does_not_answer_ends_the_run(
     error = await gave_up(running)
     assert isinstance(error, DatabaseTimeout)
     assert str(error).startswith(f"the database does not answer: {why}; everything committed is safe")
-    told = [record for record in caplog.records if record.message == "the database does not answer"]
+    told = [record for record in caplog.records if record.message == "database does not answer"]
     assert [record.__dict__["why"] for record in told] == [why] * 3
 
 
@@ -355,14 +355,14 @@ async def test_a_blocked_loop_is_told_once_with_the_place_where_it_stands(caplog
     await some_turns(supervisor, clock)
     await ended(running)
     assert supervisor.blocks == 1
-    [told] = [record for record in caplog.records if record.message == "the event loop is blocked"]
+    [told] = [record for record in caplog.records if record.message == "event loop blocked"]
     assert any("stands_in_the_way" in line for line in told.__dict__["at"])
 
 
 def stands_in_the_way(until: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 60
     while not until():
-        assert time.monotonic() < deadline, "it never came to that"
+        assert time.monotonic() < deadline, "the condition never became true"
 
 
 async def test_no_thread_is_left_behind() -> None:
@@ -399,7 +399,7 @@ async def test_a_run_that_uses_too_much_memory_is_stopped(limit: int, is_ended: 
     if is_ended:
         await reached(lambda: stops == 1)
         assert isinstance(supervisor.error, MemoryExceeded) and supervisor.error.exit_code == 12
-        assert str(supervisor.error).startswith("2 MB of memory are used, and 2 MB are allowed (")
+        assert str(supervisor.error).startswith("2 MB of memory used, and 2 MB are allowed (")
     elif limit:
         await reached(lambda: looks > 10)
     else:

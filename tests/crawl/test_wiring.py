@@ -100,8 +100,8 @@ LIGHT = """
 import sys
 import tenax.crawl.library
 from tenax.config import Config, Sites
-from tenax.crawl.duplicates import PageLikeness
-assert len(PageLikeness(Sites(Config())).bands(bytes(128))) == 16
+from tenax.crawl.duplicates import PageSimilarity
+assert len(PageSimilarity(Sites(Config())).bands(bytes(128))) == 16
 unused = (
     *("selectolax", "tenax.extract.", "tenax.database.postgres", "tenax.hosts.redis", "tenax.events.kafka"),
     *("tenax.events.redis", "re2", "tomllib"),

@@ -48,7 +48,7 @@ def lived(history: list[tuple[float, bool]], kind: PageKind = PageKind.OTHER) ->
 
 
 def first(kind: PageKind = PageKind.OTHER, **hints: object) -> ChangeHistory:
-    seen = msgspec.convert({"sight": "first", "kind": kind.value, **hints}, Observation)
+    seen = msgspec.convert({"status": "first", "kind": kind.value, **hints}, Observation)
     change_history = update_history(None, seen, NOW, BOUNDS, prior_belief(kind))
     assert change_history is not None
     return change_history
@@ -150,7 +150,7 @@ def test_what_is_gone_is_looked_for_ever_less_and_found_again() -> None:
         90 * DAY_SECONDS,
     ]
     assert (
-        next_visit_at(change_history, now, BOUNDS, PRICE)[1] == "gone, seen so 7 times in a row; asked again after 90 d"
+        next_visit_at(change_history, now, BOUNDS, PRICE)[1] == "gone, found so 7 times in a row; next visit after 90 d"
     )
     back = visited(change_history, ChangeStatus.CHANGED, now)
     assert back.gone == 0 and interval(back, now) < 30 * DAY_SECONDS
@@ -227,7 +227,7 @@ def test_a_change_that_is_dated_tells_how_long_it_has_been_quiet() -> None:
 
 def test_a_sitemap_is_believed_while_it_is_right() -> None:
     change_history, now = lived([(24.0 * 10, False)])
-    soon = "its sitemap tells of a change; asked again after 1 h"
+    soon = "its sitemap reports a change; next visit after 1 h"
     for _ in range(2):
         told = now + 3600.0
         assert next_visit_at(change_history, told + 60, BOUNDS, PRICE, told) == (now + 3600.0, soon)
@@ -249,12 +249,12 @@ def test_a_page_that_may_answer_with_304_is_asked_sooner() -> None:
 @pytest.mark.parametrize(
     ("freshness", "why"),
     [
-        (ChangeHistory(NOW, FEW), "new, taken to change about every 19 d; asked again after 5 d"),
+        (ChangeHistory(NOW, FEW), "new, assumed to change about every 19 d; next visit after 5 d"),
         (
             ChangeHistory(NOW, MORE, visits=13, changes=3),
-            "changed in 3 of 12 visits, about every 2 d; asked again after 2.7 d",
+            "changed in 3 of 12 visits, about every 2 d; next visit after 2.7 d",
         ),
-        (ChangeHistory(NOW, MORE, visits=2, tried_at=NOW, misses=1), "failed once; asked again after 5.3 d"),
+        (ChangeHistory(NOW, MORE, visits=2, tried_at=NOW, misses=1), "failed once; next visit after 5.3 d"),
     ],
 )  # fmt: skip
 def test_people_are_told_why(freshness: ChangeHistory, why: str) -> None:
@@ -292,7 +292,7 @@ def test_pages_teach_what_to_believe_of_new_ones() -> None:
 
 
 def test_what_was_stored_before_rates_were_is_a_page_of_which_nothing_is_known() -> None:
-    old = b'{"seen_at":%d,"changes":4.0,"days":8.0,"lent":0.5,"lent_days":2.0,"visits":9,"changed":3}' % NOW
+    old = b'{"seen_at":%d,"days":8.0,"lent":0.5,"lent_days":2.0,"visits":9,"changes":3}' % NOW
     change_history = msgspec.json.decode(old, type=ChangeHistory)
     assert (change_history.visits, change_history.changes, change_history.rates) == (9, 3, b"")
     assert interval(change_history, NOW) == pytest.approx(interval(first(), NOW), rel=1e-3)

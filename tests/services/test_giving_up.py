@@ -98,7 +98,7 @@ async def test_a_name_that_does_not_exist_is_the_failure_of_its_urls(
     assert {lab.reason(url)["reason"] for url in urls} == {"no such host (tried 3 times)"}
     told = [record.message for record in caplog.records]
     assert told.count("given up") == len(urls)
-    assert told.count("failed, will be tried again") == 2 * len(urls)
+    assert told.count("visit failed, will be retried") == 2 * len(urls)
 
 
 async def test_an_outage_spends_no_attempt_of_a_url_that_was_not_well_before(lab: Lab) -> None:

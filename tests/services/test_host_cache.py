@@ -35,7 +35,7 @@ class Counting(UnsharedHosts):
     [
         ({"page_count": 4, "next_at": NOW}, True),
         ({"successes_in_a_row": 4, "next_at": NOW - 0.5}, True),
-        ({"next_at": NOW + 2, "resting_why": "trouble"}, False),
+        ({"next_at": NOW + 2, "backoff_reason": "trouble"}, False),
         ({"failures_in_a_row": 1}, False),
         ({"error_count": 1, "recent_failures": (NOW,)}, False),
         ({"breaker": "open"}, False),

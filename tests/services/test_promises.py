@@ -65,7 +65,8 @@ async def test_the_limiter_in_redis_serves_whatever_is_shared_on_this_machine(la
     """`politeness.share_rate_limit` is about other crawls of this machine. Page-fetchers share their turns in Redis."""
     paths = [f"/{number}" for number in range(12)]
     settings = {
-        "politeness.share_rate_limit": False, "page_fetcher.rate_limit_per_second": 10.0, "page_fetcher.max_in_flight": 4,
+        "politeness.share_rate_limit": False, "page_fetcher.rate_limit_per_second": 10.0,
+        "page_fetcher.max_in_flight": 4,
     }  # fmt: skip
     async with Site({"/robots.txt": rules(""), **{path: page("/") for path in paths}}, "127.0.0.65") as site:
         lab.enqueue(*(site.url(path) for path in paths))

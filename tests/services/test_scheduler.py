@@ -59,9 +59,9 @@ def test_intervals(text: Any, seconds: float) -> None:
 @pytest.mark.parametrize(
     ("document", "why"),
     [
-        (None, "a schedule is a list under the key `seeds`, and nothing beside it"),
-        ([A], "a schedule is a list under the key `seeds`, and nothing beside it"),
-        ({"seeds": []}, "there is no seed in it"),
+        (None, "a schedule is a list under the only key `seeds`"),
+        ([A], "a schedule is a list under the only key `seeds`"),
+        ({"seeds": []}, "no seeds"),
         ({"seeds": [A]}, "seed 1: write it with `url` and `every`"),
         (
             {"seeds": [{"url": A, "every": "1h"}, {"url": B, "evry": 1}]},
@@ -70,8 +70,11 @@ def test_intervals(text: Any, seconds: float) -> None:
         ({"seeds": [{"every": "1h"}]}, "seed 1: it needs one of `url` and `urls`"),
         ({"seeds": [{"url": A, "urls": [B], "every": "1h"}]}, "seed 1: it needs one of `url` and `urls`"),
         ({"seeds": [{"urls": A, "every": "1h"}]}, "seed 1: `urls` takes a list of URLs"),
-        ({"seeds": [{"url": "ftp://a.example", "every": "1h"}]}, "seed 1: 'ftp://a.example' is no http or https URL"),
-        ({"seeds": [{"url": 5, "every": "1h"}]}, "seed 1: '5' is no http or https URL"),
+        (
+            {"seeds": [{"url": "ftp://a.example", "every": "1h"}]},
+            "seed 1: 'ftp://a.example' is not an http or https URL",
+        ),
+        ({"seeds": [{"url": 5, "every": "1h"}]}, "seed 1: '5' is not an http or https URL"),
         ({"seeds": [{"url": A}]}, "seed 1: `every` takes a time such as 900s, 15min, 1h or 1d, not 'None'"),
         ({"seeds": [{"url": A, "every": "0"}]}, "seed 1: `every` takes a time such as 900s, 15min, 1h or 1d, not '0'"),
         ({"seeds": [{"url": A, "every": "y"}]}, "seed 1: `every` takes a time such as 900s, 15min, 1h or 1d, not 'y'"),
@@ -174,7 +177,7 @@ def test_the_command_sends_once_and_ends(lab: Lab, tmp_path: Path) -> None:
     [
         (None, "tenax: missing.yaml: no such file; give the path of a YAML file"),
         ("seeds: [", "tenax: missing.yaml: not valid YAML, line 1"),
-        ("seeds: 5", "tenax: missing.yaml: a schedule is a list under the key `seeds`, and nothing beside it"),
+        ("seeds: 5", "tenax: missing.yaml: a schedule is a list under the only key `seeds`"),
     ],
 )
 def test_a_wrong_file_is_one_line(text: str | None, line: str, redis: str, tmp_path: Path) -> None:

@@ -56,9 +56,9 @@ async def test_each_server_that_is_away_is_named_once(caplog: pytest.LogCaptureF
     with caplog.at_level(logging.INFO, "tenax"):
         await open_when_available(after(postgres, postgres, AWAY, AWAY), StopSignal(), Pauses())
     assert [record.message for record in caplog.records] == [
-        "a server is away, waiting for it",
-        "a server is away, waiting for it",
-        "every server is there",
+        "server unavailable, waiting",
+        "server unavailable, waiting",
+        "all servers available",
     ]
 
 

@@ -44,17 +44,17 @@ DEAD = FetcherStatus("two", False, 3)
         (5, 5, [], [WELL], None, "No page-fetcher runs: 5 URLs are in q."),
         (
             1, 1, [DEAD], [WELL], 5.0,
-            "No page-fetcher runs: 1 URL is in q. 3 more are held by one that died, and go back when the next one "
+            "No page-fetcher runs: 1 URL is in q. 3 more belong to a dead one, and go back when the next one "
             "runs.",
         ),
         (
             7, 7, [ALIVE], [DOWN], 500.0,
-            "Nothing moves: every host of the queue is backing off. The next to be asked is http://b.example, in 25 s "
+            "Nothing moves: every host of the queue is backing off. Next: http://b.example, in 25 s "
             "(down: refused).",
         ),
         (
             9000, 7, [ALIVE], [DOWN], 500.0,
-            "Nothing moves: every host of its first 7 URLs is backing off. The next to be asked is http://b.example, "
+            "Nothing moves: every host of its first 7 URLs is backing off. Next: http://b.example, "
             "in 25 s (down: refused).",
         ),
         (
@@ -63,19 +63,19 @@ DEAD = FetcherStatus("two", False, 3)
         ),
         (
             5, 5, [BUSY, DEAD], [WELL], 5.0,
-            "Working: 1 page-fetcher holds 12 URLs; 5 wait in q. 3 more are held by one that died, and go back in a "
+            "Working: 1 page-fetcher holds 12 URLs; 5 wait in q. 3 more belong to a dead one, and go back in a "
             "moment.",
         ),
         (
             7, 7, [ALIVE, DEAD], [DOWN], 500.0,
-            "Nothing moves: every host of the queue is backing off. The next to be asked is http://b.example, in 25 s "
-            "(down: refused). 3 more are held by one that died, and go back in a moment.",
+            "Nothing moves: every host of the queue is backing off. Next: http://b.example, in 25 s "
+            "(down: refused). 3 more belong to a dead one, and go back in a moment.",
         ),
         (2, 2, [ALIVE], [], 500.0, "Working: 1 page-fetcher holds 0 URLs; 2 wait in q."),  # neither of them is a URL
         (
             5, 5, [BUSY], [WELL], 300.0,
-            "Nothing was finished for 300 s, though 12 URLs are held: either their hosts are slow or let us wait, or "
-            "Kafka does not take the events.",
+            "Nothing was finished for 300 s, though 12 URLs are in flight: either their hosts are slow or make us wait, "
+            "or Kafka does not accept the events.",
         ),
     ],
 )  # fmt: skip
@@ -97,9 +97,9 @@ def test_a_host_is_left_alone_for_its_rest_and_until_a_probe_has_passed() -> Non
 
     assert host_status("http://a.example", 3, None, NOW) == HostStatus("http://a.example", 3)
     assert status(next_at=NOW + 9).why == "", "that is only its pace"
-    resting = status(next_at=NOW + 9, resting_why="rate limited")
+    resting = status(next_at=NOW + 9, backoff_reason="rate limited")
     assert (resting.why, resting.until, resting.seconds_left) == ("rate limited", "2025-06-15T15:06:49+00:00", 9.0)
-    overdue = status(next_at=NOW - 9, resting_why="down: refused", breaker="open")
+    overdue = status(next_at=NOW - 9, backoff_reason="down: refused", breaker="open")
     assert (overdue.why, overdue.seconds_left) == ("down: refused", 0.0)
     assert sort_hosts([WELL, DOWN]) == (DOWN, WELL)
 
@@ -163,7 +163,7 @@ async def test_a_queue_whose_host_is_down_says_so(lab: Lab, tmp_path: Path) -> N
     assert 0 < host["seconds_left"] <= 33
     [one] = status["fetchers"]
     assert one["is_alive"]
-    assert status["sentence"].startswith("Nothing moves: every host of the queue is backing off. The next to be asked ")
+    assert status["summary"].startswith("Nothing moves: every host of the queue is backing off. Next: ")
     assert text.startswith("Nothing moves: ")
     stopped = await asyncio.to_thread(asked)
     assert stopped.startswith(f"No page-fetcher runs: 3 URLs are in {QUEUE}.")

@@ -156,7 +156,7 @@ async def test_what_does_not_end_in_time_is_left_to_others_at_once(
             worker.stop()
             await asyncio.wait_for(running, DEADLINE_SECONDS)
             assert pages_of(counting) == 0
-        assert "visits did not end in time, others will make them" in caplog.messages
+        assert "visits did not end in time, left to other workers" in caplog.messages
         async with at_work(config) as (_, counting, _):
             await until(lambda: pages_of(counting) == 1)
 

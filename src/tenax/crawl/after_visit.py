@@ -1,4 +1,4 @@
-"""What a visit teaches: about its host, about where more of the site may be, and about how often its page changes."""
+"""Updates after a visit: the host's record, candidates from discovery, and the next visit of the page."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ from tenax.urls.admit import Rules
 
 
 class VisitUpdate(NamedTuple):
-    """What is known after a visit."""
+    """The state after a visit."""
 
     host: HostRecord
     candidates: tuple[Candidate, ...] = ()
-    """Where more may be, besides the links of the page."""
+    """From discovery, besides the links of the page."""
     change_history: ChangeHistory | None = None
     next_visit_at: float | None = None
-    """When the page is to be visited again to keep up with it; None: it is not kept up with."""
+    """When to recrawl the page; None: never."""
     why: str = ""
     cut_off: Mapping[str, int] = {}
-    """What limits cut off besides links of the page: guesses that were not made."""
+    """Guesses withheld by limits, by limit. The links of the page are counted elsewhere."""
 
     def adjust_plan(self, plan: Plan) -> Plan:
-        """What happens to the task: one that is done, or given up, comes back in its time, if it is kept up with."""
+        """The plan of the task. A task that is done or given up is rescheduled if its page is recrawled."""
         if self.next_visit_at is None or not isinstance(plan, (Done, DeadLetter)):
             return plan
         return Reschedule(self.next_visit_at, why=self.why)
@@ -66,10 +66,10 @@ def apply_visit(
     rules: Rules,
     site: SiteConfig,
 ) -> VisitUpdate:
-    """`host` as it is known now. `new_candidates` is what the page offered, `jitter` a random number from 0 to 1."""
-    after = update_host(host, answer, outcome, now, site, jitter, available_transports)
+    """`host` is its latest record, `new_candidates` are those of the page, `jitter` is a random number from 0 to 1."""
+    new_host = update_host(host, answer, outcome, now, site, jitter, available_transports)
     guess_state, guesses = guess_urls(
-        after.guess_state, claim, outcome, extracted, len(new_candidates), now, rules, site, page_similarity
+        new_host.guess_state, claim, outcome, extracted, len(new_candidates), now, rules, site, page_similarity
     )
     guess_state = _update_facets(guess_state, claim, outcome, extracted, new_candidates)
     if extracted is not None and isinstance(outcome, Fetched) and not outcome.url_list:
@@ -77,21 +77,23 @@ def apply_visit(
         shape = shape_of(extracted.text, extracted.words)
         page = SeriesPage(task.url, task.via, extracted.content_hash, extracted.fingerprint, extracted.words, shape)
         guess_state = record_series_page(guess_state, page, task.origin, new_candidates, page_similarity)
-    if guess_state is not after.guess_state:
-        after = msgspec.structs.replace(after, guess_state=guess_state)
-    named = (
+    if guess_state is not new_host.guess_state:
+        new_host = msgspec.structs.replace(new_host, guess_state=guess_state)
+    sitemaps = (
         robots_sitemap_candidates(claim.task.origin, answer.robots, rules, site.discovery)
         if answer.robots is not None
         else ()
     )
-    candidates = named + guesses
+    candidates = sitemaps + guesses
     cut_off = count_withheld_guesses(host.guess_state, guess_state, claim.task.url, now, site.discovery)
     if not site.recrawl.continuous:
-        return VisitUpdate(after, candidates, cut_off=cut_off)
+        return VisitUpdate(new_host, candidates, cut_off=cut_off)
     similarity = _stored_copy_similarity(claim, extracted)
-    kept = plan_recrawl(after.recrawl_cost, claim, answer, outcome, extracted, now, site.recrawl, similarity)
-    after = msgspec.structs.replace(after, recrawl_cost=kept.recrawl_cost)
-    return VisitUpdate(after, candidates, kept.change_history, kept.next_visit_at, kept.why, cut_off)
+    recrawl_plan = plan_recrawl(new_host.recrawl_cost, claim, answer, outcome, extracted, now, site.recrawl, similarity)
+    new_host = msgspec.structs.replace(new_host, recrawl_cost=recrawl_plan.recrawl_cost)
+    return VisitUpdate(
+        new_host, candidates, recrawl_plan.change_history, recrawl_plan.next_visit_at, recrawl_plan.why, cut_off
+    )
 
 
 def _update_facets(
@@ -101,7 +103,7 @@ def _update_facets(
     extracted: ExtractedPage | None,
     new_candidates: tuple[Candidate, ...],
 ) -> GuessState:
-    """What a page with a query in its address says of the others of its path."""
+    """Record whether a URL with a query shows anything new, for the other queries of its path."""
     url, origin = claim.task.url, claim.task.origin
     if extracted is None or "?" not in url or not isinstance(outcome, Fetched):
         return guess_state
@@ -122,7 +124,7 @@ def _update_facets(
 
 
 def _stored_copy_similarity(claim: Claim, extracted: ExtractedPage | None) -> float | None:
-    """Of the page to the one we held."""
+    """How similar the page is to the stored copy; None when they cannot be compared."""
     stored_copy = claim.stored_copy
     if extracted is None or stored_copy is None or not extracted.fingerprint or not stored_copy.fingerprint:
         return None

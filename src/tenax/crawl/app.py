@@ -1,4 +1,4 @@
-"""The parts of one crawl, put together: what runs while it runs, and what is closed after it."""
+"""Runs the parts of one crawl together and closes them afterwards."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Closable(Protocol):
 
 
 class App:
-    """Made by `wiring`; run once."""
+    """Built by `wiring`; runs once."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class App:
         background: Sequence[BackgroundTask],
         parts: Sequence[Closable],
     ) -> None:
-        """`background` runs until the crawl ends; `parts` are closed in their order, then the database."""
+        """`background` runs until the crawl ends; `parts` are closed in order, then the database."""
         self.database = database
         self.hosts = hosts
         self.engine = engine
@@ -52,7 +52,7 @@ class App:
         self._stop_requested = asyncio.Event()
 
     async def requeue_browser_tasks(self) -> int:
-        """What was put aside for want of a browser waits for a visit, if there is one now; how many URLs."""
+        """Requeue the tasks that wait for a browser, if there is one now. Returns the number of URLs."""
         is_used = any(TransportKind.BROWSER in site.fetch.fallbacks for site in self.engine.sites)
         if (
             TransportKind.BROWSER not in self.engine.pipeline.available_transports
@@ -63,23 +63,23 @@ class App:
         return await self.database.replay(None, needs_browser=True)
 
     def stop(self) -> None:
-        """Claim no more; what is in flight is finished and committed, then `run` ends."""
+        """Claim nothing more; visits in flight are finished and committed, then `run` returns."""
         self.engine.stop()
         self._stop_requested.set()
 
     async def abandon_after(self, grace_seconds: float) -> None:
-        """To be run beside the crawl: what is in flight so long after `stop` is left for others to visit."""
+        """A background task: visits still in flight this long after `stop` are left to other workers."""
         await self._stop_requested.wait()
         await asyncio.sleep(grace_seconds)
         count = self.engine.abandon()
-        log.warning("visits did not end in time, others will make them", count=count)
+        log.warning("visits did not end in time, left to other workers", count=count)
 
     async def run(self, *extra_tasks: BackgroundTask) -> Ending:
-        """Crawl to an end, with `extra_tasks` beside it."""
+        """Crawl to an end, with `extra_tasks` in the background."""
         try:
             return await self._run(extra_tasks)
-        except BaseExceptionGroup as troubles:
-            raise _first_error(troubles) or troubles from None
+        except BaseExceptionGroup as errors:
+            raise _first_error(errors) or errors from None
 
     async def _run(self, extra_tasks: Sequence[BackgroundTask]) -> Ending:
         async with asyncio.TaskGroup() as group:
@@ -92,7 +92,7 @@ class App:
                 for relay in self.relays:
                     relay.stop()
             await asyncio.gather(*relaying)
-        await self.supervisor.check_files()  # what was stored must be where we say it is
+        await self.supervisor.check_files()  # stored pages must be in the files that we name
         if self.supervisor.error is not None:
             raise self.supervisor.error
         return ending
@@ -103,14 +103,15 @@ class App:
 
 
 def _first_error(group: BaseExceptionGroup[BaseException]) -> TenaxError | None:
-    """Many visits may meet the same trouble; a person needs to hear of it once. A full disk and a lost file are said
-    first."""
+    """The error to report: many visits may raise the same one. A full disk and a lost file come first."""
     found: list[TenaxError] = []
     pending: list[BaseException] = [group]
     while pending:
-        one = pending.pop()
-        if isinstance(one, BaseExceptionGroup):
-            pending.extend(one.exceptions)
-        elif isinstance(one, TenaxError):
-            found.append(one)
-    return next((one for one in found if isinstance(one, (StorageFull, DatabaseLost))), found[0] if found else None)
+        error = pending.pop()
+        if isinstance(error, BaseExceptionGroup):
+            pending.extend(error.exceptions)
+        elif isinstance(error, TenaxError):
+            found.append(error)
+    return next(
+        (error for error in found if isinstance(error, (StorageFull, DatabaseLost))), found[0] if found else None
+    )

@@ -1,7 +1,7 @@
-"""Is the network there? When it is not, the crawl waits for it instead of blaming the hosts.
+"""Detects that the network is down. The crawl then waits instead of blaming the hosts.
 
-`NetworkState` is pure: it is told how visits ended and what a look at the network found, and says when to look and
-whether the network is down. `look` connects to the probes. `NetworkMonitor` brings the two together and holds the crawl.
+`NetworkState` is pure: from the outcomes of visits and the results of probes it says when to probe and whether the
+network is down. `probe_network` connects to the probes. `NetworkMonitor` combines the two and pauses the crawl.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tenax.runtime.open_files import is_out_of_files
 log = logging.getLogger(__name__)
 
 PAUSE_REASON = "network"
-"""The reason that claiming is held for."""
+"""Passed to `set_pause`."""
 CONNECT_SECONDS = 3.0
 MIN_PROBE_INTERVAL_SECONDS = 5.0
-"""Least time between two looks while the network is there."""
+"""Between two probes while the network is up."""
 MAX_DOUBLINGS = 10
 MIN_FAILURES = 3
-"""One host, or two, prove little by failing once."""
+"""One failure of one or two hosts proves little."""
 
-# Nobody was reached.
+# No host was reached.
 _UNREACHABLE_KINDS = frozenset({FailureKind.DNS, FailureKind.CONNECT, FailureKind.TIMEOUT_CONNECT, FailureKind.PROXY})
-# What a connection dies of when the network goes away under it. It may as well be the host's doing.
+# Errors of a connection that loses its network. The host may cause them too.
 _INTERRUPTED_KINDS = frozenset({
     FailureKind.RESET, FailureKind.TIMEOUT_HEADERS, FailureKind.TIMEOUT_BODY, FailureKind.TIMEOUT_TOTAL,
     FailureKind.TRUNCATED, FailureKind.TLS,
@@ -38,12 +38,12 @@ _INTERRUPTED_KINDS = frozenset({
 
 
 class ProbeResult(Value, frozen=True):
-    """What one look at the network found."""
+    """The result of one probe of the network."""
 
     reachable_probe: str = ""
-    """The probe that could be connected to first; empty: none."""
+    """The first probe that accepted a connection; empty: none."""
     errors: dict[str, str] = {}
-    """Why each of the others could not be, as far as known by then."""
+    """Why the others did not, as far as known by then."""
 
     @property
     def is_up(self) -> bool:
@@ -51,18 +51,18 @@ class ProbeResult(Value, frozen=True):
 
 
 class NetworkState:
-    """Suspects the network when hosts in a row cannot be reached, and believes a look at the probes.
+    """Suspects the network when several hosts in a row cannot be reached; a probe decides.
 
-    A probe that never answered proves nothing by its silence: it may be out of reach here at all times. So the probes
-    are tried once when a first public host has answered, and the network counts as down only after one of them has
-    been seen to answer in this run.
+    A probe that never answered proves nothing: it may be unreachable from here at all times. So the probes are tried
+    once after the first public host has answered, and the network counts as down only if a probe has answered before in
+    this run.
     """
 
     def __init__(self, resilience: ResilienceConfig) -> None:
         self._max_hosts = resilience.network_failures
         self._check_seconds = resilience.network_check_seconds
         self._has_probes = bool(resilience.network_probes)
-        self._reachable_hosts: set[str] = set()  # hosts that have answered, as many as are needed to call a crawl broad
+        self._reachable_hosts: set[str] = set()  # hosts that have answered, up to `_max_hosts`
         self._unreachable_hosts: set[str] = set()  # since any host last answered
         self._failures = 0
         self._false_suspicions = (
@@ -79,10 +79,10 @@ class NetworkState:
 
     @property
     def is_suspect(self) -> bool:
-        """Too many hosts in a row could not be reached: all that a small crawl knows, or as many as configured.
+        """Too many hosts in a row could not be reached: as many as configured, or all hosts that a small crawl knows.
 
-        Each time that proves wrong, twice as many failures are needed for the next time. Else a crawl that is left with
-        nothing but dead hosts would suspect the network for ever, and never give one of them up.
+        Each false suspicion doubles the number of failures that the next one needs. Otherwise a crawl that has only
+        dead hosts left would suspect the network for ever and never give up any of them.
         """
         enough = min(self._max_hosts, max(len(self._reachable_hosts), 1))
         failures = min(MIN_FAILURES, self._max_hosts)
@@ -92,13 +92,15 @@ class NetworkState:
 
     @property
     def can_probe(self) -> bool:
-        """A crawl that stays within this machine or a private network has nothing to ask of the world outside."""
+        """Probes are for crawls that have reached a public host: a crawl of a private network may have no Internet
+        access."""
         return self._has_probes and self._has_reached_public_host
 
     def record_outcome(self, outcome: Outcome, origin: str, is_public: bool = True) -> None:
-        """A visit ended. `is_public`: the host's address is one that anyone can reach, so its answers prove a network.
+        """Record how a visit ended. `is_public`: the host has a public address, so its answers prove that the network
+        is up.
 
-        Outcomes that say nothing about the network, such as a timeout while reading, change nothing.
+        Outcomes that say nothing about the network, such as a read timeout, change nothing.
         """
         if isinstance(outcome, Failed) and outcome.kind in _UNREACHABLE_KINDS:
             self._failures += 1
@@ -114,7 +116,7 @@ class NetworkState:
                 self.down_since = None
 
     def is_network_failure(self, outcome: Outcome) -> bool:
-        """True when this failure may well be our network's, not the host's: it must teach us nothing about the host."""
+        """Whether the network may have caused this failure, not the host: the host's record must not change then."""
         if not (isinstance(outcome, Failed) and outcome.kind in _UNREACHABLE_KINDS | _INTERRUPTED_KINDS):
             return False
         return self.is_down or (self._has_working_probe and self.is_suspect)
@@ -129,7 +131,7 @@ class NetworkState:
         return self.is_suspect and now - self._probed_at >= MIN_PROBE_INTERVAL_SECONDS
 
     def record_probe(self, is_up: bool, now: float) -> None:
-        """What a look at the probes found. A suspicion that was looked into is settled, either way."""
+        """Record the result of a probe. It settles a suspicion either way."""
         self._false_suspicions += self.is_suspect and is_up
         self._probed_at = now
         self._has_working_probe |= is_up
@@ -142,12 +144,12 @@ class NetworkState:
 
 
 def _is_answer(outcome: Outcome) -> bool:
-    """Whether the host itself must have spoken for a visit to end like this."""
+    """Whether this outcome implies that the host answered."""
     match outcome:
         case Fetched() | Redirected() | Rejected():
             return True
         case Unchanged(why=why):
-            return not why  # else it was served from what we hold
+            return not why  # otherwise the stored copy was used without a request
         case Failed(status=status):
             return status is not None
         case _:
@@ -155,7 +157,7 @@ def _is_answer(outcome: Outcome) -> bool:
 
 
 class NetworkMonitor:
-    """Looks when there is reason to; while the network is down, holds the crawl and looks again and again."""
+    """Probes the network when there is a reason; while it is down, pauses the crawl and probes regularly."""
 
     def __init__(
         self,
@@ -165,7 +167,7 @@ class NetworkMonitor:
         set_pause: Callable[[str, bool], None],
         poll_seconds: float = 1.0,
     ) -> None:
-        """`set_pause(reason, is_held)` stops and restarts claiming."""
+        """`set_pause(reason, is_paused)` stops and restarts claiming."""
         self.state = state
         self._probes = {text: parse_probe_address(text) for text in resilience.network_probes}
         self._max_down_seconds = resilience.max_network_outage_seconds
@@ -176,7 +178,7 @@ class NetworkMonitor:
         self._last_result = ProbeResult()
 
     async def run(self) -> None:
-        """Ends when cancelled, or with `NetworkLost` when patience does."""
+        """Runs until cancelled. Raises `NetworkLost` after `resilience.max_network_outage_seconds`."""
         try:
             while True:
                 if self.state.is_probe_due(self._clock.now()):
@@ -188,14 +190,14 @@ class NetworkMonitor:
                 self._set_pause(PAUSE_REASON, False)
 
     async def probe(self) -> ProbeResult:
-        """Look now, whatever the reason; the crawl is held or let go accordingly."""
+        """Probe now, whatever the reason, and pause or resume the crawl accordingly."""
         if not self.state.can_probe:
             return ProbeResult()
         self._last_result = await probe_network(self._probes)
         self.state.record_probe(self._last_result.is_up, self._clock.now())
         log.debug(
-            "looked at the network",
-            extra={"answered": self._last_result.reachable_probe, "troubles": self._last_result.errors},
+            "network probed",
+            extra={"answered": self._last_result.reachable_probe, "errors": self._last_result.errors},
         )
         self._update_pause()
         return self._last_result
@@ -206,11 +208,11 @@ class NetworkMonitor:
             self._paused_since = self.state.down_since
             self._set_pause(PAUSE_REASON, True)
             log.warning(
-                "the network is down, so nothing is visited until it is back",
+                "network down, crawl paused",
                 extra={"probes": self._last_result.errors},
             )
         elif self.state.down_since is None and self._paused_since is not None:
-            log.warning("the network is back", extra={"down_seconds": round(now - self._paused_since)})
+            log.warning("network up again, crawl resumed", extra={"down_seconds": round(now - self._paused_since)})
             self._paused_since = None
             self._set_pause(PAUSE_REASON, False)
         elif self._paused_since is not None and 0 < self._max_down_seconds <= now - self._paused_since:
@@ -222,7 +224,7 @@ class NetworkMonitor:
 
 
 def parse_probe_address(text: str) -> tuple[str, int]:
-    """`1.1.1.1:443`, `[2001:db8::1]:443` or `name:port`. Raises `ConfigError`."""
+    """Parse `1.1.1.1:443`, `[2001:db8::1]:443` or `name:port`. Raises `ConfigError`."""
     host, _, port = text.strip().rpartition(":")
     is_bare_v6 = ":" in host and not (host.startswith("[") and host.endswith("]"))
     if not host or is_bare_v6 or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65_536:
@@ -233,24 +235,24 @@ def parse_probe_address(text: str) -> tuple[str, int]:
 
 
 async def probe_network(probes: Mapping[str, tuple[str, int]], timeout_seconds: float = CONNECT_SECONDS) -> ProbeResult:
-    """Connect to all of them at once, send nothing, and be content with the first that takes the connection."""
-    troubles: dict[str, str] = {}
+    """Connect to all probes at once and send nothing. The first that accepts the connection is enough."""
+    errors: dict[str, str] = {}
     attempts = {asyncio.ensure_future(_probe_error(name, *address)): name for name, address in probes.items()}
     try:
         async with asyncio.timeout(timeout_seconds):
             for attempt in asyncio.as_completed(attempts):
-                name, trouble = await attempt
-                if trouble is None:
-                    return ProbeResult(name, troubles)
-                troubles[name] = trouble
+                name, error = await attempt
+                if error is None:
+                    return ProbeResult(name, errors)
+                errors[name] = error
     except TimeoutError:
         for name in attempts.values():
-            troubles.setdefault(name, f"no answer within {timeout_seconds:g} s")
+            errors.setdefault(name, f"no answer within {timeout_seconds:g} s")
     finally:
         for one in attempts:
             one.cancel()
         await asyncio.gather(*attempts, return_exceptions=True)
-    return ProbeResult("", troubles)
+    return ProbeResult("", errors)
 
 
 async def _probe_error(name: str, host: str, port: int) -> tuple[str, str | None]:
@@ -259,10 +261,10 @@ async def _probe_error(name: str, host: str, port: int) -> tuple[str, str | None
         _, writer = await asyncio.open_connection(host, port)
     except OSError as error:
         if is_out_of_files(error):
-            return name, None  # nothing is said against the network
+            return name, None  # our own limit, not the network's
         return name, error.strerror or str(error) or type(error).__name__
     writer.close()
-    # It took the connection, which is all we wanted to know.
+    # It accepted the connection, which is enough.
     with suppress(OSError):
         await writer.wait_closed()
     return name, None

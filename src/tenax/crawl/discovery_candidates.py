@@ -1,7 +1,7 @@
-"""Where a visit leads besides the links of its page: sitemaps that robots.txt names, usual places of feeds, guesses.
+"""Candidates besides the links of a page: sitemaps named in robots.txt, well-known paths of feeds, guesses.
 
-Pure. What is found here is offered to the database with the visit, which admits each URL once: so nothing is kept in mind
-about what was offered before. What is learned by guessing is kept in the host's record.
+Pure. The candidates are committed with the visit, and the database admits each URL once, so nothing here remembers
+earlier candidates. What guessing has shown is kept in the host's record.
 """
 
 from __future__ import annotations
@@ -47,21 +47,21 @@ from tenax.urls.normalize import normalize, normalize_options
 
 SITEMAP_PATHS = ("/sitemap.xml", "/sitemap_index.xml")
 FEED_PATHS = ("/feed", "/rss.xml", "/atom.xml", "/feed.xml", "/index.xml")
-PLACES_OF_SMALL_HOSTS = 2
-"""Usual places of a feed that are tried on a host with few pages, unless somebody asked for guesses."""
+SMALL_HOST_FEED_PATHS = 2
+"""Well-known feed paths that are tried on a host with few pages, unless guesses were requested."""
 MIN_PAGES_BEFORE_FEEDS = 20
 INITIAL_VISITS = 100
-"""So many visits of a host are its beginning: that little waits there means that little was found yet."""
+"""A host with fewer visits has just begun: few waiting tasks then mean that little was found yet."""
 _GUESS_SOURCES: tuple[DiscoverySource, ...] = ("pagination", "archives", "feeds", "sitemaps")
 _NO_GUESS_VERDICTS: frozenset[GuessVerdict] = frozenset({"never", "own_site"})
-"""Nothing is guessed there, and nothing that was seen changes that: lists need not be kept in mind."""
+"""Hosts without guesses, whatever is seen there: their lists are not tracked."""
 _MISSING_KINDS = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE, FailureKind.CLIENT_ERROR})
 
 
 def robots_sitemap_candidates(
     origin: str, robots: RobotsCopy, rules: Rules, discovery: DiscoveryConfig
 ) -> tuple[Candidate, ...]:
-    """The sitemaps that a robots.txt names; where it names none, the usual place of one."""
+    """The sitemaps named in robots.txt; if it names none, the first well-known path."""
     if not discovery.has_source("sitemaps") or not _may_discover(origin, rules):
         return ()
     if robots.verdict is RobotsVerdict.UNREACHABLE:
@@ -83,9 +83,9 @@ def guess_well_known_urls(
     discovery: DiscoveryConfig,
     remaining_tasks: int | None = None,
 ) -> tuple[GuessState, tuple[Candidate, ...]]:
-    """The next usual place of a sitemap or a feed, where the one before was not it, or the site names none.
+    """The next well-known path of a sitemap or a feed, if the previous one was missing or the site names none.
 
-    They are guesses: asked for only where guesses are made. The first place of a sitemap is none, as everyone asks it.
+    These are guesses, made only where guesses are allowed. The first sitemap path does not count as a guess.
     """
     signs = guess_state.signs
     via = task.url
@@ -96,11 +96,11 @@ def guess_well_known_urls(
         candidates += _guess_url_list(task.origin, SITEMAP_PATHS[1], rules, Source.SITEMAP, via, budget)
     if discovery.has_source("feeds"):
         budget = Budget("min_guesses", "feeds", discovery.min_guesses // 2)
-        following = _next_path(FEED_PATHS, task.url.removeprefix(task.origin))
-        is_tried = following in FEED_PATHS[:PLACES_OF_SMALL_HOSTS] or guess_state.requests >= INITIAL_VISITS
+        next_path = _next_path(FEED_PATHS, task.url.removeprefix(task.origin))
+        is_tried = next_path in FEED_PATHS[:SMALL_HOST_FEED_PATHS] or guess_state.requests >= INITIAL_VISITS
         is_due = is_tried or guess_state.verdict == "asked"
-        if task.source is Source.FEED and task.is_url_list and following and is_due and _is_missing(outcome):
-            candidates += _guess_url_list(task.origin, following, rules, Source.FEED, via, budget)
+        if task.source is Source.FEED and task.is_url_list and next_path and is_due and _is_missing(outcome):
+            candidates += _guess_url_list(task.origin, next_path, rules, Source.FEED, via, budget)
         elif _is_feed_due(guess_state, remaining_tasks):
             signs = msgspec.structs.replace(signs, feeds_tried=True)
             candidates += _guess_url_list(task.origin, FEED_PATHS[0], rules, Source.FEED, via, budget)
@@ -108,7 +108,7 @@ def guess_well_known_urls(
 
 
 def _is_feed_due(guess_state: GuessState, remaining_tasks: int | None) -> bool:
-    """No page names a feed so far; and unless somebody asked, enough pages were read for one to be named."""
+    """No page has named a feed so far and, unless guesses were requested, enough pages were read to expect one."""
     signs = guess_state.signs
     if not signs.has_home or signs.has_feed or signs.feeds_tried:
         return False
@@ -116,9 +116,9 @@ def _is_feed_due(guess_state: GuessState, remaining_tasks: int | None) -> bool:
 
 
 def _next_path(paths: Sequence[str], path: str) -> str:
-    """The usual place after this one; empty when it is none, or the last."""
-    place = paths.index(path) + 1 if path in paths else len(paths)
-    return paths[place] if place < len(paths) else ""
+    """The path after this one; empty when it is the last or not in the list."""
+    index = paths.index(path) + 1 if path in paths else len(paths)
+    return paths[index] if index < len(paths) else ""
 
 
 def _guess_url_list(
@@ -136,7 +136,7 @@ def _is_missing(outcome: Outcome) -> bool:
 
 @lru_cache(maxsize=10_000)
 def _may_discover(origin: str, rules: Rules) -> bool:
-    """Whether this host is one that the seeds name, and anything could be followed there."""
+    """Whether this is a seed host and the rules allow any page there."""
     home = normalize(f"{origin}/", None, normalize_options(rules.urls))
     return home is not None and rules.max_depth > 0 and is_seed_host(rules, home)
 
@@ -145,12 +145,12 @@ def _may_discover(origin: str, rules: Rules) -> bool:
 
 
 def guess_urls(
-    guess_state: GuessState, claim: Claim, outcome: Outcome, extracted: ExtractedPage | None, new_urls: int, now: float, rules: Rules,
-    site: SiteConfig, similarity: Callable[[bytes, bytes], float],
+    guess_state: GuessState, claim: Claim, outcome: Outcome, extracted: ExtractedPage | None, new_urls: int, now: float,
+    rules: Rules, site: SiteConfig, similarity: Callable[[bytes, bytes], float],
 ) -> tuple[GuessState, tuple[Candidate, ...]]:  # fmt: skip
-    """What is known of the host after a visit, and guesses at where more may be.
+    """The guess state of the host after a visit, and the guesses that follow.
 
-    `new_urls` is how many URLs its page led to.
+    `new_urls` is the number of URLs found on its page.
     """
     discovery = site.discovery
     if not any(map(discovery.has_source, _GUESS_SOURCES)) or not _may_discover(claim.task.origin, rules):
@@ -158,13 +158,13 @@ def guess_urls(
     guess_state = _update_verdict(guess_state, claim.task, outcome, extracted, site)
     if guess_state.verdict in _NO_GUESS_VERDICTS:
         return guess_state, ()
-    # A redirect leads on.
+    # A redirect leads to one more URL.
     waiting = None if _is_unrequested(outcome, guess_state) else claim.waiting
     new_urls += isinstance(outcome, Redirected)
     left = _remaining_tasks(guess_state, waiting, new_urls)
-    places: tuple[Candidate, ...] = ()
+    well_known: tuple[Candidate, ...] = ()
     if guess_state.verdict in GUESSING_VERDICTS:
-        guess_state, places = guess_well_known_urls(guess_state, claim.task, outcome, rules, discovery, left)
+        guess_state, well_known = guess_well_known_urls(guess_state, claim.task, outcome, rules, discovery, left)
     facts = VisitFacts(
         claim.task.url,
         claim.task.source,
@@ -184,27 +184,27 @@ def guess_urls(
     guess_state, candidates = _guess_archives_and_pages(
         guess_state, claim.task, facts, now, rules, discovery, similarity
     )
-    return guess_state, places + candidates
+    return guess_state, well_known + candidates
 
 
 def _is_unrequested(outcome: Outcome, guess_state: GuessState) -> bool:
-    """Whether nothing came of the visit that says how much there is: it is still to come, or the whole host may be
-    closed. What is refused after other visits may well be the last there is."""
+    """Whether the visit does not show how many tasks are left: it was deferred, or the whole host may be closed. After
+    other visits a refused task may well be the last one."""
     return isinstance(outcome, Deferred) or (isinstance(outcome, Refused) and not guess_state.requests)
 
 
 def _update_verdict(
     guess_state: GuessState, task: Task, outcome: Outcome, extracted: ExtractedPage | None, site: SiteConfig
 ) -> GuessState:
-    """The host's record with what this visit says of the kind of site, and whether guesses are made there."""
+    """The guess state with what this visit says about the kind of site, and whether to guess there."""
     signs = guess_state.signs
-    place = task.url.removeprefix(task.origin)
+    path = task.url.removeprefix(task.origin)
     if extracted is not None and extracted.rejection is None:
         is_article = extracted.kind is PageKind.ARTICLE
         has_feed = extracted.has_feeds or extracted.url_list == "feed"
         is_sitemap = extracted.url_list == "sitemap" and extracted.links_count > 0
-        signs = add_page_signs(signs, PageSigns(place, is_article, extracted.published, has_feed, is_sitemap))
-    elif task.source is Source.SITEMAP and place == SITEMAP_PATHS[0] and _is_missing(outcome):
+        signs = add_page_signs(signs, PageSigns(path, is_article, extracted.published, has_feed, is_sitemap))
+    elif task.source is Source.SITEMAP and path == SITEMAP_PATHS[0] and _is_missing(outcome):
         signs = msgspec.structs.replace(signs, no_sitemap=True)
     guess_state = msgspec.structs.replace(guess_state, signs=signs) if signs != guess_state.signs else guess_state
     verdict = guess_verdict(guess_state, site.discovery.guesses, site.politeness.rate_per_second)
@@ -215,7 +215,7 @@ def _guess_archives_and_pages(
     guess_state: GuessState, task: Task, facts: VisitFacts, now: float, rules: Rules, discovery: DiscoveryConfig,
     similarity: Callable[[bytes, bytes], float],
 ) -> tuple[GuessState, tuple[Candidate, ...]]:  # fmt: skip
-    """Guesses at archives and further pages of lists."""
+    """Guesses at archives and at further pages of lists."""
     guess_state, guesses = update_guesses(
         guess_state, facts, now, _guess_limits(discovery, guess_state.verdict in GUESSING_VERDICTS), similarity
     )
@@ -230,7 +230,7 @@ def _guess_archives_and_pages(
 def count_withheld_guesses(
     before: GuessState, after: GuessState, url: str, now: float, discovery: DiscoveryConfig
 ) -> dict[str, int]:
-    """How many guesses that a visited page speaks for were not made, by the limit that kept them back."""
+    """How many guesses suggested by a visited page were not made, by limit."""
     if not after.pending or after.verdict not in GUESSING_VERDICTS:
         return {}
     return count_limited_guesses(before, after, url, now, _guess_limits(discovery, True))
@@ -246,7 +246,7 @@ class WithheldGuess(NamedTuple):
 def withheld_guesses(
     guess_state: GuessState, origin: str, now: float, rules: Rules, site: SiteConfig
 ) -> tuple[WithheldGuess, ...]:
-    """Guesses that are owed on a host, where guesses are made at all and the rules allow them."""
+    """The pending guesses of a host, where guesses are made and the rules allow them."""
     found = []
     for one in limited_guesses(guess_state, now, _current_limits(guess_state, origin, rules, site)).values():
         source: Literal[Source.ARCHIVE, Source.PAGINATION] = Source.ARCHIVE if one.is_archive else Source.PAGINATION
@@ -258,9 +258,9 @@ def withheld_guesses(
 def due_candidates(
     guess_state: GuessState, origin: str, now: float, rules: Rules, site: SiteConfig, known: Container[str] = ()
 ) -> tuple[Candidate, ...]:
-    """What to ask a host for when its guess limits were raised, and no visit is left to guess after.
+    """Candidates of a host whose guess limits were raised, when no visit is left that would produce them.
 
-    `known` are usual places of feeds that were tried: the next one is offered, if none was there.
+    `known` are the feed paths that were tried; if none of them was a feed, the next one is a candidate.
     """
     limits, home = _current_limits(guess_state, origin, rules, site), f"{origin}/"
     guesses: tuple[Guess, ...] = due_guesses(guess_state, home, now, limits)
@@ -272,13 +272,13 @@ def due_candidates(
         and not guess_state.signs.has_feed
     ):
         budget = Budget("min_guesses", "feeds", site.discovery.min_guesses // 2)
-        following = next((path for path in FEED_PATHS if origin + path not in known), None)
-        candidates += _guess_url_list(origin, following, rules, Source.FEED, home, budget) if following else ()
+        next_path = next((path for path in FEED_PATHS if origin + path not in known), None)
+        candidates += _guess_url_list(origin, next_path, rules, Source.FEED, home, budget) if next_path else ()
     return tuple(candidate for candidate in candidates if candidate is not None)
 
 
 def _current_limits(guess_state: GuessState, origin: str, rules: Rules, site: SiteConfig) -> GuessLimits:
-    """Those of this run, which may guess where the one before did not."""
+    """The limits of this run, which may guess where the previous run did not."""
     verdict = guess_verdict(guess_state, site.discovery.guesses, site.politeness.rate_per_second)
     is_looked_through = any(map(site.discovery.has_source, _GUESS_SOURCES)) and _may_discover(origin, rules)
     return _guess_limits(site.discovery, verdict in GUESSING_VERDICTS and is_looked_through)
@@ -287,7 +287,7 @@ def _current_limits(guess_state: GuessState, origin: str, rules: Rules, site: Si
 def repeat_reason(
     task: Task, extracted: ExtractedPage, guess_state: GuessState, similarity: Callable[[bytes, bytes], float]
 ) -> str:
-    """Why a guessed page is no page of the site: it shows what another shows, as sites do that ignore the question."""
+    """Why a guessed page is not a page of its own: it repeats another one. Sites that ignore a parameter do that."""
     if task.source is Source.ARCHIVE:
         seen = extracted.content_hash[:HASH_CHARS]
         return "the same as another guess" if seen and seen == guess_state.archive_hash else ""
@@ -303,7 +303,7 @@ def repeat_reason(
 
 
 def _remaining_tasks(guess_state: GuessState, waiting: int | None, new_urls: int) -> int | None:
-    """How many tasks the host has left; None while that says nothing, for at first everyone has few."""
+    """How many tasks the host has left; None when unknown, or too early to say: at first every host has few."""
     if waiting is None:
         return None
     left = waiting + new_urls
@@ -330,7 +330,7 @@ def _guess_answer(outcome: Outcome) -> GuessAnswer:
             return GuessAnswer.PAGE
         case Redirected():
             return GuessAnswer.REDIRECTED
-        case Rejected(why=why):  # one that repeats another is compared with it, and says so
+        case Rejected(why=why):  # a repeated page is compared with the other one
             return GuessAnswer.PAGE if why.startswith("guess:") else GuessAnswer.NO_PAGE
         case Failed(kind=kind) if kind in _MISSING_KINDS:
             return GuessAnswer.NO_PAGE

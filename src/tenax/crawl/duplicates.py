@@ -1,6 +1,6 @@
-"""How alike pages are, and what a site wants done about it: what the database is given to find duplicates by.
+"""Page similarity and the duplicate settings of each site, as the database uses them to find duplicates.
 
-Fingerprints are made and compared in `parse`, and duplicates are found in the database; neither knows the other.
+`extract` computes and compares fingerprints, the database finds duplicates; neither imports the other.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from tenax.extract.text.fingerprint import fingerprint_bands, fingerprint_simila
 
 
 class PageSimilarity:
-    """See `tenax.database.Similarity` for what it promises."""
+    """Implements `tenax.database.Similarity`."""
 
     def __init__(self, sites: Sites) -> None:
         self._sites = sites
@@ -26,5 +26,5 @@ class PageSimilarity:
 
 
 def page_similarity(one: bytes, other: bytes) -> float:
-    """Of two fingerprints, from 0 to 1."""
+    """The similarity of two fingerprints, from 0 to 1."""
     return fingerprint_similarity(one, other)

@@ -1,4 +1,4 @@
-"""The loop: claim what is due, visit it, commit it; many visits in flight, none of them able to stop the crawl."""
+"""The crawl loop: claim due tasks, visit them, commit. Many visits are in flight; none can stop the crawl."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tenax.crawl.page_record import build_extract_job, build_fetch_record, build
 from tenax.crawl.reader.messages import ExtractedPage, unreadable_page
 from tenax.crawl.reader.pool import ReaderFailed, ReaderPool
 from tenax.crawl.rules import CrawlRules
-from tenax.crawl.skip_rules import skip_outcome, waits_for_others
+from tenax.crawl.skip_rules import defer_outcome, skip_outcome
 from tenax.database import Admission, Database
 from tenax.errors import CommitUnknown, LeaseLost, NoSeedReachable, TenaxError
 from tenax.fetch.answer import FetchResult
@@ -58,11 +58,11 @@ log = logging.getLogger(__name__)
 
 MAX_WAIT_SECONDS = 1.0
 MAX_UNANSWERED_BACKOFF_SECONDS = 10.0
-"""A crawl that never got an answer from anyone does not wait for rests longer than this."""
+"""A crawl in which no host has ever answered does not wait for a longer backoff."""
 
 
 class Engine:
-    """Runs one crawl on the parts it is given."""
+    """Runs one crawl."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Engine:
         *,
         is_endless: bool = False,
     ) -> None:
-        """One that `is_endless` ends only when it is stopped: others may bring it work at any time."""
+        """`is_endless`: end only when stopped, because others may add work at any time."""
         self.database = database
         self.hosts = hosts
         self.pipeline = pipeline
@@ -92,33 +92,34 @@ class Engine:
         self.bodies = BodyBudget(crawl.max_body_memory_bytes, crawl.concurrency)
         self.on_visit = on_visit
         self.in_flight: dict[int, tuple[str, float]] = {}
-        """What is being visited, and since when, by the number of its lease: a URL may be claimed again before the
-        visit that put it off has ended here."""
+        """URL and start time of each visit, by lease number: a URL may be claimed again before the visit that deferred
+        it has ended here."""
         self.last_activity = self.last_claim_attempt = clock.now()
         """When a visit last ended, and when the loop last looked for work."""
-        self._last_failure = "all of them rest after earlier failures"
+        self._last_failure = "all hosts are backing off after earlier failures"
         self._unsent_visits = 0
-        """Visits that were put off before anything was sent: another crawl on this machine had the turn, say."""
+        """Visits that were deferred before anything was sent, for instance because another crawl on this machine had
+        the permit."""
         self._is_endless = is_endless
         self._visits: set[asyncio.Task[None]] = set()
-        self._open = OpenVisits()
+        self._open_visits = OpenVisits()
         self._is_stopping = False
         self._pause_reasons: set[str] = set()
         self._state_changed = asyncio.Event()
 
     def stop(self) -> None:
-        """Claim no more; what is in flight is finished and committed."""
+        """Claim nothing more; visits in flight are finished and committed."""
         self._is_stopping = True
         self._state_changed.set()
 
     def abandon(self) -> int:
-        """Give up what is in flight: nothing of it is committed, and it is waiting again; how many visits that were."""
+        """Cancel all visits in flight. None is committed, and their tasks wait again. Returns their number."""
         for visit in self._visits:
             visit.cancel()
         return len(self._visits)
 
     def set_pause(self, reason: str, is_paused: bool) -> None:
-        """Claim nothing while there is a reason: someone downstream is behind, or the network is away."""
+        """Claim nothing while there is a reason: a consumer is behind, or the network is down."""
         (self._pause_reasons.add if is_paused else self._pause_reasons.discard)(reason)
         self._state_changed.set()
 
@@ -134,12 +135,12 @@ class Engine:
                 claim = await self.database.claim() if self._may_claim() else None
                 if claim is not None:
                     self.in_flight[claim.lease.number] = (claim.task.url, self.clock.now())
-                    self._open.begin(claim)
+                    self._open_visits.begin(claim)
                     visit = visits.create_task(self.process_claim(claim))
                     self._visits.add(visit)
                     visit.add_done_callback(self._visits.discard)
                 elif self._may_claim():
-                    if self._ending() is None:  # the claim may have found out that there is nothing to wait for
+                    if self._ending() is None:  # the claim may have found nothing to wait for
                         await self.database.wait_for_work(MAX_WAIT_SECONDS)
                 else:
                     with suppress(TimeoutError):
@@ -149,7 +150,7 @@ class Engine:
         return ending
 
     async def process_claim(self, claim: Claim) -> None:
-        """One task: visit it and commit what came of it."""
+        """Visit one task and commit the result."""
         room = self.bodies.open_reservation()
         try:
             visit = await self.visit(claim, room)
@@ -159,10 +160,10 @@ class Engine:
                 self.reader_pool.mark_committed(claim.lease.number)
             self.on_visit(visit, admission)
         except LeaseLost:
-            log.warning("visit came too late", extra={"url": claim.task.url})
+            log.warning("lease lost, visit discarded", extra={"url": claim.task.url})
         except CommitUnknown:
-            # It counts with the database, should it prove to be written; here nobody waits for that.
-            log.warning("the database went away during the commit of a visit", extra={"url": claim.task.url})
+            # If it was written, the database counts it; nobody here waits to find out.
+            log.warning("database connection lost during commit, result unknown", extra={"url": claim.task.url})
         except asyncio.CancelledError:
             await self.database.release(claim)  # unless its commit is on its way: that is written, or fails with others
             raise
@@ -170,12 +171,12 @@ class Engine:
             room.close()
             self.hosts.release(claim.host.origin)
             self.in_flight.pop(claim.lease.number, None)
-            self._open.end(claim)
+            self._open_visits.end(claim)
             self.last_activity = self.clock.now()
             self._state_changed.set()
 
     async def visit(self, claim: Claim, room: MemoryReservation) -> Visit:
-        """One attempt at a task. Whatever goes wrong in here becomes an outcome: no page may stop the crawl."""
+        """One attempt at a task. Every error becomes an outcome: no page may stop the crawl."""
         started_at = self.clock.now()
         host = await self.hosts.acquire(claim.host)
         try:
@@ -190,26 +191,26 @@ class Engine:
             if is_out_of_files(error):
                 answer = FetchResult(self.pipeline.defer_for_file_limit(), self.clock.now())
                 return await self._build_visit(claim, answer, None, started_at)
-            log.exception("visit failed inside", extra={"url": claim.task.url})
+            log.exception("internal error during visit", extra={"url": claim.task.url})
             return await self._failed_visit(claim, error, started_at)
 
     async def _skip_answer(self, claim: Claim, host: HostRecord) -> FetchResult | None:
-        """What is not asked for, or not before others like it were answered: those that were claimed earlier."""
+        """The result of a task that is not requested, or not until earlier claims of similar URLs are answered."""
         rules, now = await self.crawl_rules.current(), self.clock.now()
-        why = skip_outcome(claim, host.guess_state, rules) or waits_for_others(
+        why = skip_outcome(claim, host.guess_state, rules) or defer_outcome(
             claim, host.guess_state, rules, self.in_flight, now
         )
         return FetchResult(why, now) if why is not None else None
 
     async def _canonical_copy(self, claim: Claim) -> CanonicalCopy | None:
-        """A page that names this URL as its canonical one; only looked for where it could serve."""
+        """A stored page that names this URL as its canonical one; only looked up where it can be used."""
         cache = self.sites.for_origin(claim.host.origin).cache
         if not may_use_canonical_copy(claim.task, claim.stored_copy, cache):
             return None
         return await self.database.canonical_copy(claim.task.url)
 
     async def _failed_visit(self, claim: Claim, error: Exception, started_at: float) -> Visit:
-        """A visit that broke us: the host is left as it was, but for a pause, and the task tries again a few times."""
+        """A visit that failed by a bug of ours: the host is only delayed, and the task is retried a few times."""
         now = self.clock.now()
         site = self.sites.for_origin(claim.host.origin)
         outcome = Failed(why=f"{type(error).__name__} in Tenax itself", kind=FailureKind.INTERNAL)
@@ -239,7 +240,7 @@ class Engine:
     async def _build_visit(
         self, claim: Claim, answer: FetchResult, extracted: ExtractedPage | None, started_at: float
     ) -> Visit:
-        """The whole effect of the visit: what is learned about the host, what is planned, what is offered."""
+        """The whole effect of the visit: host record, plan, candidates."""
         outcome, candidates = await self._resolve_outcome(claim, answer, extracted)
         if extracted is not None and extracted.failure is not None:
             extracted = None
@@ -250,13 +251,13 @@ class Engine:
         site = self.sites.for_origin(claim.host.origin)
         self.network.record_outcome(outcome, claim.host.origin, answer.record.address_class == "public")
         if isinstance(outcome, Failed) and self.network.is_network_failure(outcome):
-            # Neither the host nor the URL pays for our own network: both only wait for their turn.
+            # Neither the host nor the URL is charged for our own network: both are only delayed.
             outcome = msgspec.structs.replace(outcome, is_site_wide=True)
             visit_update = VisitUpdate(await self._delay_host(claim, answer.answered_at, site))
         else:
             visit_update = await self._apply_visit(claim, answer, outcome, site, extracted, candidates)
         host, now = visit_update.host, self.clock.now()
-        held_etag, held_date = response_validators(outcome, answer)
+        etag, last_modified = response_validators(outcome, answer)
         plan = plan_task(
             outcome,
             claim.task,
@@ -281,19 +282,19 @@ class Engine:
             refusals={**(extracted.refusals if extracted is not None else {}), **visit_update.cut_off},
             new_in_links=extracted.new_in_links if extracted is not None else {},
             fetch=build_fetch_record(answer, extracted),
-            etag=held_etag,
-            last_modified=held_date,
+            etag=etag,
+            last_modified=last_modified,
             change_notices=extracted.change_notices if extracted is not None else (),
             change_history=visit_update.change_history,
             link_targets=extracted.link_targets if extracted is not None else None,
         )
 
     async def _delay_host(self, claim: Claim, since: float, site: SiteConfig) -> HostRecord:
-        """What went wrong is not the host's doing: it waits for its next turn, and nothing else changes."""
+        """Delay the next request to the host by its pace. Nothing else changes, as the host is not to blame."""
 
         def rule(host: HostRecord) -> HostRecord:
-            turn = since + pace_seconds(host, site.politeness)
-            return msgspec.structs.replace(host, next_at=max(host.next_at, turn))
+            next_at = since + pace_seconds(host, site.politeness)
+            return msgspec.structs.replace(host, next_at=max(host.next_at, next_at))
 
         return await self.hosts.update(claim.host.origin, claim.host, rule)
 
@@ -306,24 +307,24 @@ class Engine:
         extracted: ExtractedPage | None,
         new_candidates: tuple[Candidate, ...],
     ) -> VisitUpdate:
-        """What is known after this visit: of the host as it is now, not as it was when we set out."""
-        now, jitter, ways = self.clock.now(), random.random(), self.pipeline.available_transports
+        """Apply the visit to the host's latest record, not to the one that it was claimed with."""
+        now, jitter, transports = self.clock.now(), random.random(), self.pipeline.available_transports
         rules = await self.crawl_rules.current()
         before, visit_update = claim.host, VisitUpdate(claim.host)
-        asked = msgspec.structs.replace(claim, waiting=self._open.record_answer(claim))
+        answered = msgspec.structs.replace(claim, waiting=self._open_visits.record_answer(claim))
 
         def rule(host: HostRecord) -> HostRecord:
             nonlocal before, visit_update
             before = host
             visit_update = apply_visit(
-                host, asked, answer, outcome, extracted, new_candidates, now, jitter, ways, rules, site
+                host, answered, answer, outcome, extracted, new_candidates, now, jitter, transports, rules, site
             )
             return visit_update.host
 
         host = await self.hosts.update(claim.host.origin, claim.host, rule)
         await self.pipeline.share_backoff(host, site)
         _log_host_change(before, host, now)
-        # Other visits may have taught us more meanwhile; what is committed last must not be the older.
+        # Other visits may have updated the host meanwhile; the commit must not write an older record.
         return visit_update._replace(host=self.hosts.get(claim.host.origin) or host)
 
     async def _resolve_outcome(
@@ -349,7 +350,7 @@ class Engine:
     async def _follow_redirect(
         self, task: Task, outcome: Redirected, target: RedirectTarget
     ) -> tuple[Outcome, tuple[Candidate, ...]]:
-        """The target becomes a task of its own, unless the rules refuse it."""
+        """Make the target a candidate, unless the rules refuse it."""
         why = await self.crawl_rules.redirect_refusal(target.url, task)
         if why is not None:
             return msgspec.structs.replace(outcome, why=why), ()
@@ -367,13 +368,13 @@ class Engine:
         return outcome, (candidate,)
 
     def _may_claim(self) -> bool:
-        flying = len(self.in_flight)
-        if flying >= min(self.crawl.concurrency, self.pipeline.max_concurrent_visits) or self._pause_reasons:
+        in_flight = len(self.in_flight)
+        if in_flight >= min(self.crawl.concurrency, self.pipeline.max_concurrent_visits) or self._pause_reasons:
             return False
-        return not self.crawl.max_pages or self.database.counts().pages_this_round + flying < self.crawl.max_pages
+        return not self.crawl.max_pages or self.database.counts().pages_this_round + in_flight < self.crawl.max_pages
 
     def _ending(self) -> Ending | None:
-        """Why to end now, if there is a reason."""
+        """Why to end now; None: go on."""
         if self._is_stopping:
             return Ending.INTERRUPTED
         if self._is_endless or self.in_flight or NETWORK in self._pause_reasons:
@@ -383,16 +384,16 @@ class Engine:
             return Ending.COMPLETE
         if self.crawl.max_pages and counts.pages_this_round >= self.crawl.max_pages:
             return Ending.PAGE_LIMIT
-        turn = self.database.next_claim_at()
-        rest_seconds = turn - self.clock.now() if turn is not None else 0.0
-        if rest_seconds > MAX_UNANSWERED_BACKOFF_SECONDS and self._has_only_failures(counts.outcomes):
+        next_claim_at = self.database.next_claim_at()
+        wait_seconds = next_claim_at - self.clock.now() if next_claim_at is not None else 0.0
+        if wait_seconds > MAX_UNANSWERED_BACKOFF_SECONDS and self._has_only_failures(counts.outcomes):
             raise NoSeedReachable(f"no seed answers: {self._last_failure}; check the URL, or run it again later")
-        return Ending.MAX_IDLE if rest_seconds > self.crawl.max_idle_seconds else None
+        return Ending.MAX_IDLE if wait_seconds > self.crawl.max_idle_seconds else None
 
     def _has_only_failures(self, outcomes: Mapping[str, int]) -> bool:
-        """Whether whoever was asked failed; not so when nobody was asked because all were put off."""
-        asked = [name for name, count in outcomes.items() if name != "deferred" or count > self._unsent_visits]
-        return all(name.startswith("failed:") for name in asked) and (bool(asked) or not outcomes)
+        """Whether every request failed; False if nothing was requested because all visits were deferred."""
+        requested = [name for name, count in outcomes.items() if name != "deferred" or count > self._unsent_visits]
+        return all(name.startswith("failed:") for name in requested) and (bool(requested) or not outcomes)
 
 
 def _fetched_page(task: Task, answer: FetchResult, extracted: ExtractedPage | None, seconds: float) -> Page | None:
@@ -402,14 +403,18 @@ def _fetched_page(task: Task, answer: FetchResult, extracted: ExtractedPage | No
 
 
 def _log_host_change(before: HostRecord, host: HostRecord, now: float) -> None:
-    """An outage, its end, and being shut out are worth a line; that an outage goes on is not."""
+    """Log an outage, its end, and a block. A continuing outage is not logged again."""
     if (before.breaker == "closed") != (host.breaker == "closed"):
         log.info(
-            "the host is back" if host.breaker == "closed" else "the host is down, and is probed until it is back",
-            extra={"host": host.origin, "why": host.backoff_reason, "rest_seconds": round(max(host.next_at - now, 0))},
+            "host is up again" if host.breaker == "closed" else "host down, probing",
+            extra={
+                "host": host.origin,
+                "why": host.backoff_reason,
+                "backoff_seconds": round(max(host.next_at - now, 0)),
+            },
         )
     elif host.next_at > before.next_at and host.backoff_reason.startswith("cooldown"):
         log.info(
-            "the host is left alone for a while",
-            extra={"host": host.origin, "why": host.backoff_reason, "rest_seconds": round(host.next_at - now)},
+            "host backing off",
+            extra={"host": host.origin, "why": host.backoff_reason, "backoff_seconds": round(host.next_at - now)},
         )

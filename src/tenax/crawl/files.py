@@ -1,3 +1,3 @@
-"""The names of a crawl's files in its directory."""
+"""File names in the directory of a crawl."""
 
 DATABASE_FILE = "tenax.db"

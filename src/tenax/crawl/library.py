@@ -1,4 +1,4 @@
-"""A crawl as a library: the same engine as the command, in ten lines.
+"""A crawl as a library: the same engine as the command line, in ten lines.
 
 async with tenax.Crawl(["https://example.org"]) as crawl:
     async for page in crawl:
@@ -36,21 +36,21 @@ from tenax.urls.normalize import WebUrl, normalize, normalize_options
 
 MAX_UNREAD_PAGES = 200
 MAX_UNREAD_BYTES = 64 * 1024 * 1024
-"""Of the texts of pages that were not taken."""
+"""Texts of pages that the caller has not taken yet."""
 CONTINUOUS_KEY = "continuous"
-"""The name under which a database remembers that its pages are kept up with."""
+"""Database key: the pages of this crawl are recrawled continuously."""
 SETTINGS_KEY = "settings"
-"""The name under which a database remembers what a person set for this crawl, as JSON."""
+"""Database key: the settings given for this crawl, as JSON."""
 MAX_LISTED = 3
-"""Of seeds, or of outcomes, that there is something to say about."""
+"""Seeds or outcomes listed in one notice."""
 
 
 class Crawl:
-    """One crawl in one directory, or on the server that `database.url` names: new, or the one that is there already.
+    """A crawl in a directory, or on the server of `database.url`: a new one, or the one that is already there.
 
-    Everything is in `database_directory` (by default `tenax-HOST` of the first seed): leave at any time, by `break`, an exception or
-    kill -9, and the same call goes on from there. Pages that an earlier run stored are not given again. On a server,
-    `database_directory` is for the files of `events` alone; without it none are written.
+    Everything is in `directory` (by default `tenax-HOST` of the first seed). Leave at any time, by `break`, an
+    exception or kill -9; the same call resumes the crawl. Pages stored by an earlier run are not yielded again. With a
+    server, `directory` is for the files of `events` only; without it none are written.
     """
 
     def __init__(
@@ -66,18 +66,18 @@ class Crawl:
         settings: bytes | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """`restart` sets an earlier crawl in `database_directory` aside, `revisit` visits its pages again.
+        """`restart` moves an earlier crawl in `directory` aside, `recrawl` visits its pages again.
 
-        `typed_by_person` allows a seed at a private address. `command` is what a person would type to go on with this
-        crawl; it is kept with it and shown by `tenax status`. `settings` is what a person set for it, kept with it for
-        the next command; None leaves what is kept there alone.
+        `typed_by_person` allows a seed at a private address. `command` is the command that resumes this crawl; it is
+        stored and shown by `tenax status`. `settings` are the settings given for this crawl, stored for the next
+        command; None keeps the stored ones.
 
-        Raises `ConfigError` for a setting of a wrong type or out of its bounds, `UsageError` for a seed that is no URL.
+        Raises `ConfigError` for a setting of a wrong type or out of bounds, `UsageError` for a seed that is not a URL.
         """
         if isinstance(seeds, str):
             raise UsageError(f"seeds must be a list of URLs; write [{mask_url(seeds)[:200]!r}]")
         if not seeds:
-            raise UsageError("there is nothing to crawl; give at least one URL")
+            raise UsageError("nothing to crawl; give at least one URL")
         self._config = validate_config(config or Config())
         self._own_clock = clock
         self._clock = clock or SteadyClock()
@@ -87,16 +87,16 @@ class Crawl:
         if not self.location.server and directory is None:
             self.location = crawl_location(self._config, default_directory(self._rules.seeds[0]))
         if self.location.server and restart:
-            raise UsageError("a crawl on a server cannot be set aside; give another database.schema")
+            raise UsageError("a crawl on a server cannot be moved aside; use another database.schema")
         self.directory = self.location.directory
-        """Its directory; None when it is on a server and writes no files."""
+        """Its directory; None when the crawl is on a server and writes no files."""
         self._restart = restart
         self._recrawl = recrawl
         self._typed_by_person = typed_by_person
         self._command = command
         self._settings = settings
         self.notices: list[str] = []
-        """What a person should be told before it starts."""
+        """Messages to show before the crawl starts."""
         self._app: App | None = None
         self._unread_pages: deque[Page] | None = None
         self._unread_bytes = 0
@@ -109,7 +109,7 @@ class Crawl:
         config = self._config
         spelling = normalize_options(config.urls)
         urls = [url for seed in self._rules.seeds if (url := normalize(seed, None, spelling)) is not None]
-        surveyed = await self._check_seeds(urls)
+        seed_check = await self._check_seeds(urls)
         location = self.location
         if (
             self._restart
@@ -120,7 +120,7 @@ class Crawl:
         database = await open_database(location, read_only=False, config=config, clock=self._clock)
         try:
             rules = self._resume_rules(await load_rules(database))
-            typed = (await store_allowed(database, surveyed.allowed_origins, config.guard)).origins
+            typed = (await store_allowed(database, seed_check.allowed_origins, config.guard)).origins
             self._app = await build_app(
                 location,
                 database,
@@ -140,9 +140,9 @@ class Crawl:
             await database.set_meta("command", mask_text(self._command).encode())
             if self._settings is not None:
                 await database.set_meta(SETTINGS_KEY, self._settings)
-            revisited = await self._requeue_pages(database)
+            requeued = await self._requeue_pages(database)
             self._meter = Meter(self._clock, database, self._app.hosts, self._app.engine)
-            await self._add_resume_notice(database, revisited)
+            await self._add_resume_notice(database, requeued)
             if config.metrics.port:
                 self._metrics_server = self._metrics.serve(config.metrics.port, config.metrics.host)
         except BaseException:
@@ -151,7 +151,7 @@ class Crawl:
         return self
 
     async def _readmit(self, database: Database, typed_origins: Sequence[str]) -> None:
-        """What earlier runs left out and this one allows."""
+        """Admit what earlier runs left out and this one allows."""
         rules = self._entered_app.crawl_rules.rules
         done = await readmit(database, rules, self._config, admission_bounds(rules, self._config, typed_origins))
         if taken_up := done.admitted + done.unparked:
@@ -160,19 +160,17 @@ class Crawl:
             self.notices.append(f"{done.refetched:,} documents are fetched again for what a limit cut off")
 
     async def _requeue_pages(self, database: Database) -> int:
-        """How many URLs wait again. What was visited before anyone kept up with it has no time to come back at: when
-        that begins, it comes back at once."""
+        """Returns how many URLs were requeued. Pages visited before `recrawl.continuous` was set have no next visit:
+        they are requeued at once."""
         begins = self._config.recrawl.continuous and await database.get_meta(CONTINUOUS_KEY) is None
-        revisited = 0
+        requeued = 0
         if self._recrawl or begins:
-            revisited = await database.start_recrawl(self._clock.now()) + await database.replay(
-                None, needs_browser=True
-            )
+            requeued = await database.start_recrawl(self._clock.now()) + await database.replay(None, needs_browser=True)
         if self._recrawl:
-            revisited += await database.unpark(PARKED_CAUSES)
+            requeued += await database.unpark(PARKED_CAUSES)
         if begins:
             await database.set_meta(CONTINUOUS_KEY, b"1")
-        return revisited
+        return requeued
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -188,22 +186,22 @@ class Crawl:
                 await self._app.close()
 
     async def _check_seeds(self, urls: Sequence[WebUrl]) -> SeedCheck:
-        """What is known about the seeds' hosts, with notices of what the guard refuses.
+        """Check the seeds' hosts, with notices about those that the guard refuses.
 
-        Raises `NoSeedReachable` when none of them can be found, or the guard refuses every one.
+        Raises `NoSeedReachable` when no host is found, or the guard refuses all of them.
         """
         guard = self._config.guard
-        surveyed = await check_seeds(urls, guard, self._typed_by_person)
-        self.notices.extend(surveyed.notices)
+        seed_check = await check_seeds(urls, guard, self._typed_by_person)
+        self.notices.extend(seed_check.notices)
         if self._typed_by_person:
-            return surveyed
-        # What a person would have to type is what a program may not connect to.
+            return seed_check
+        # A program may not connect to what only a person may type.
         closed = frozenset((await check_seeds(urls, guard, typed_by_person=True)).allowed_origins)
         if closed and closed == {url.origin for url in urls}:
             raise NoSeedReachable(_format_refused_seeds(urls, closed, guard.ports))
         if closed:
             self.notices.append(_format_refused_seeds(urls, closed, guard.ports))
-        return surveyed
+        return seed_check
 
     async def run(self) -> Ending:
         """Crawl to an end; pages go to the database and the sinks only."""
@@ -220,25 +218,25 @@ class Crawl:
 
     @property
     def grace_seconds(self) -> float | None:
-        """How long visits in flight may take to end after `stop`: on a server others make those that are abandoned.
+        """How long visits in flight may take after `stop`: on a server, others repeat the abandoned ones.
 
-        None: as long as they take, for nobody else has the file.
+        None: as long as they take, because nobody else has the file.
         """
         return self._config.worker.grace_seconds if self.location.server else None
 
     async def _is_limited(self) -> bool:
-        """Whether a limit keeps out what the rules allow."""
+        """Whether a limit keeps out anything that the rules allow."""
         app = self._entered_app
         is_cut_off = await recount_cut_offs(app.database, app.crawl_rules.rules, self._config)
         return is_cut_off or any(limit_setting(cause) for cause in (await app.database.status()).parked)
 
     async def __aiter__(self) -> AsyncIterator[Page]:
-        """Pages as they are committed. The crawl waits when they are not taken, and stops when the loop is left.
+        """Pages as they are committed. The crawl pauses while they are not taken, and stops when the loop is left.
 
-        Raises `NoPagesStored` at the end of a crawl that has no page at all: a loop cannot return an `Ending`.
+        Raises `NoPagesStored` at the end of a crawl without any page: a loop cannot return an `Ending`.
         """
         self._unread_pages = deque()
-        # Kept, because a loop that is left early does not end this generator at once; `__aexit__` waits for it.
+        # Stored, because leaving a loop early does not end this generator at once; `__aexit__` waits for it.
         running = self._run_task = asyncio.get_running_loop().create_task(self.run())
         running.add_done_callback(lambda _: self._page_ready.set())
         while not running.done() or self._unread_pages:
@@ -255,12 +253,12 @@ class Crawl:
             raise NoPagesStored(_format_nothing_stored(status, self.location))
 
     def stop(self) -> None:
-        """Claim no more; what is in flight is finished and committed, then `run` ends."""
+        """Claim nothing more; visits in flight are finished and committed, then `run` returns."""
         self._entered_app.stop()
 
     def set_exit_handler(self, exit_process: Callable[[int], None]) -> None:
-        """Say that this process has nothing to do but this crawl. `exit_process` is called with an exit code when the crawl has
-        given up and does not come to its end by itself; call it once the crawl is entered."""
+        """For a process that only runs this crawl: `exit_process` is called with an exit code when the crawl has given
+        up and does not end by itself. Call it once the crawl is entered."""
         self._entered_app.supervisor.exit_process = exit_process
 
     def progress(self) -> Progress:
@@ -279,9 +277,11 @@ class Crawl:
         self._metrics.count_visit(visit, admission.duplicate_of is not None)
         self._meter.record_visit(visit)
         if self._unread_pages is not None and visit.page is not None:
-            page, twin = visit.page, admission.duplicate_of
+            page, original = visit.page, admission.duplicate_of
             self._unread_pages.append(
-                msgspec.structs.replace(page, duplicate_of=twin, similarity=admission.similarity) if twin else page
+                msgspec.structs.replace(page, duplicate_of=original, similarity=admission.similarity)
+                if original
+                else page
             )
             self._unread_bytes += page.text_bytes
             if len(self._unread_pages) >= MAX_UNREAD_PAGES or self._unread_bytes >= MAX_UNREAD_BYTES:
@@ -294,7 +294,7 @@ class Crawl:
             await asyncio.sleep(1)
 
     def _extend_rules(self, stored: Rules) -> Rules:
-        """Seeds of earlier runs, and on a server those of others, are crawled too."""
+        """Add the seeds of earlier runs and, on a server, those of others."""
         return extend_rules(stored, self._rules.seeds, self._config, self._rules.year)
 
     def _resume_rules(self, stored: Rules | None) -> Rules:
@@ -309,28 +309,28 @@ class Crawl:
         if not counts.pages and not counts.outcomes:
             return
         if requeued:
-            rest = f", {counts.waiting - requeued:,} others waiting" if counts.waiting > requeued else ""
-            self.notices.append(f"visiting {requeued:,} URLs again: {counts.pages:,} pages stored{rest}")
+            suffix = f", {counts.waiting - requeued:,} others waiting" if counts.waiting > requeued else ""
+            self.notices.append(f"visiting {requeued:,} URLs again: {counts.pages:,} pages stored{suffix}")
         elif counts.waiting:
             self.notices.append(f"resuming: {counts.pages:,} pages stored, {counts.waiting:,} URLs waiting")
         else:
             is_limited = await self._is_limited()
             state = "nothing waits, but limits cut something off" if is_limited else "this crawl is complete"
-            rest = f", {counts.needs_browser:,} URLs need a browser" if counts.needs_browser else ""
+            suffix = f", {counts.needs_browser:,} URLs need a browser" if counts.needs_browser else ""
             self.notices.append(
-                f"{state}: {counts.pages:,} pages stored{rest}; --restart starts it over, "
+                f"{state}: {counts.pages:,} pages stored{suffix}; --restart starts it over, "
                 "--recrawl visits every page again"
             )
 
 
 def default_directory(seed: str) -> Path:
-    """Where a crawl of this seed lives when nothing else is said."""
+    """The directory of a crawl of this seed, unless another one is given."""
     host = seed.partition("://")[2].partition("/")[0]
     return Path("tenax-" + "".join(mark if mark.isalnum() or mark in ".-" else "-" for mark in host))
 
 
 def _format_change(name: str, stored: Rules, rules: Rules) -> str:
-    """One rule that is another now, short enough for a line: `max_depth 3 → 5`."""
+    """A changed rule, short enough for a line: `max_depth 3 → 5`."""
     if name == "seeds":
         before, after = set(stored.seeds), set(rules.seeds)
         numbers = [f"{len(some)} {word}" for some, word in ((after - before, "new"), (before - after, "gone")) if some]
@@ -349,7 +349,7 @@ def _format_rule(name: str, rules: Rules) -> str:
 
 
 def _format_refused_seeds(urls: Sequence[WebUrl], refused_origins: Collection[str], ports: Collection[int]) -> str:
-    """Seeds that a program may not connect to, and what allows them."""
+    """A notice about seeds that a program may not connect to, and the setting that allows them."""
     by_origin = {url.origin: url for url in urls if url.origin in refused_origins}
     reasons = [
         f"{origin} is not a public address" if url.port in ports else f"{origin} is not a public address or port"
@@ -363,7 +363,7 @@ def _format_refused_seeds(urls: Sequence[WebUrl], refused_origins: Collection[st
 
 
 def _format_nothing_stored(status: Status, location: Location) -> str:
-    troubles = [(name, number) for name, number in status.outcomes.items() if ":" in name]
-    most = sorted(troubles, key=lambda item: -item[1])[:MAX_LISTED]
+    failures = [(name, number) for name, number in status.outcomes.items() if ":" in name]
+    most = sorted(failures, key=lambda item: -item[1])[:MAX_LISTED]
     outcomes = ", ".join(f"{number:,} {name}" for name, number in most)
     return f"nothing was stored ({outcomes or 'no visit ended'}); `tenax explain URL {location.flags}` says why"

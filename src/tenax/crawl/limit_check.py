@@ -1,4 +1,4 @@
-"""Whether limits keep out what the rules allow, and how much: the end of a crawl is `limited` then, not `complete`."""
+"""Counts the URLs that limits keep out although the rules allow them: with any, a crawl ends `limited`."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from tenax.urls.admit import Rules, links_with_limits, url_budgets, url_list_can
 T = TypeVar("T")
 
 PAGE_BATCH_SIZE = 200
-"""Pages whose links are looked at together, so that they are looked up and written together."""
+"""Pages whose links are looked up and written together."""
 FEED_LIMITS = ("feeds_too_deep", "max_feeds")
 LINK_LIMITS = frozenset(
     {"depth", "max_links_per_page", "facets_per_path", "hosts_per_domain", "max_sitemap_urls", *FEED_LIMITS}
 )
-"""Limits whose victims stand among the links that are kept; for those of the others the document is fetched again."""
+"""Limits whose cut-off URLs are among the stored links; for other limits the document is fetched again."""
 SITEMAP_LIMIT = "max_sitemaps"
 NON_LINK_LIMITS = frozenset({SITEMAP_LIMIT, "links_read", "sitemap_read"}) | GUESS_LIMITS
-"""What may be cut off besides: the sitemaps of a robots.txt or an index, guesses, and what no run reads."""
+"""Other cut-offs: the sitemaps of a robots.txt or an index, guesses, and what no run reads."""
 
 
 async def recount_cut_offs(database: Database, rules: Rules, config: Config) -> bool:
-    """Whether limits keep anything out that the rules allow; afterwards the counts are of that alone.
+    """Whether limits keep out anything that the rules allow. Afterwards the stored counts cover only that.
 
-    A link that one page lost to a limit may have been found on another page, or be closed by a robots.txt;
-    a guess may have been made after another visit.
+    A link cut off on one page may have been found on another one, or robots.txt may disallow it; a guess may have been
+    made after another visit.
     """
     is_limited = False
     await _recount_guesses(database, rules, Sites(config))
@@ -75,8 +75,8 @@ async def recount_cut_offs(database: Database, rules: Rules, config: Config) -> 
 
 
 class _StoredRobots:
-    """What each robots.txt says, as it was last seen. One that was never asked for, or gave no answer, closes nothing:
-    what it says is not known."""
+    """The robots.txt rules as last fetched. A robots.txt that was never fetched, or gave no answer, disallows nothing:
+    its rules are unknown."""
 
     def __init__(self, database: Database, config: Config) -> None:
         self._database = database
@@ -94,7 +94,7 @@ class _StoredRobots:
 
 
 async def _recount_guesses(database: Database, rules: Rules, sites: Sites) -> None:
-    """The guesses that a host still owes are counted with the first of its pages that speaks for any."""
+    """Count the pending guesses of a host once, with the first of its pages that has any."""
     pages = [page async for page in database.cut_offs.pages() if not GUESS_LIMITS.isdisjoint(page.cut_off_counts)]
     now = (await database.status()).now if pages else 0.0
     first: dict[str, CutOffPage] = {}
@@ -106,18 +106,18 @@ async def _recount_guesses(database: Database, rules: Rules, sites: Sites) -> No
         )
     for origin, page in first.items():
         host = await database.host(origin)
-        owed = (
+        pending = (
             withheld_guesses(host.guess_state, origin, now, rules, sites.for_origin(origin)) if host is not None else ()
         )
-        known = await database.links.states([one.candidate.url for one in owed])
-        left[page.record_id].update(one.limit for one in owed if one.candidate.url not in known)
+        known = await database.links.states([one.candidate.url for one in pending])
+        left[page.record_id].update(one.limit for one in pending if one.candidate.url not in known)
     await database.cut_offs.replace(
         {page.record_id: left[page.record_id] for page in pages if _has_changed(page, left)}
     )
 
 
 def _remaining_cut_offs(page: CutOffPage, limits: Iterable[str]) -> Counter[str]:
-    """What is still cut off; some of it cannot be looked up in the links."""
+    """The remaining counts; some limits cannot be looked up in the links."""
     return Counter(
         {name: page.cut_off_counts[name] for name in NON_LINK_LIMITS if name in page.cut_off_counts}
     ) + Counter(limits)
@@ -128,12 +128,12 @@ def _has_changed(page: CutOffPage, remaining: dict[int, Counter[str]]) -> bool:
 
 
 def has_stored_links(page: CutOffPage) -> bool:
-    """Whether all that was cut off of it stands among the links that are kept."""
+    """Whether all cut-off URLs of the page are among its stored links."""
     return page.packed is not None and (LINK_LIMITS | NON_LINK_LIMITS).issuperset(limit_names(page.cut_off_counts))
 
 
 def _cut_off_urls(rules: Rules, page: CutOffPage, discovery: DiscoveryConfig) -> dict[str, str]:
-    """What the page leads to and the rules allow, and the limit that keeps each out if it is not in the crawl."""
+    """The URLs on the page that the rules allow, and the limit that keeps each out if it is not in the crawl."""
     if GUESS_LIMITS.issuperset(page.cut_off_counts):
         return {}
     found = unpack_links(page.origin, page.packed or b"")
@@ -153,13 +153,13 @@ def _cut_off_urls(rules: Rules, page: CutOffPage, discovery: DiscoveryConfig) ->
 
 
 def feed_limit(cut: Iterable[str]) -> str:
-    """Which of the limits that a document was cut off by keeps the feeds out that it names; empty for none."""
+    """The limit that keeps out the feeds named by a document with these cut-offs; empty: none."""
     names = limit_names(cut)
     return next((name for name in FEED_LIMITS if name in names), "")
 
 
 def link_limit(rules: Rules, url: str, cut: Iterable[str]) -> str:
-    """Which of the limits that a document was cut off by keeps this one of its links out; empty for none of them."""
+    """The limit that keeps out this link of a document with these cut-offs; empty: none."""
     names = [
         name for name in sorted(limit_names(cut)) if name not in ("depth", LINKS_NOT_KEPT, *FEED_LIMITS, *GUESS_LIMITS)
     ]

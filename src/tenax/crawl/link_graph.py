@@ -1,10 +1,10 @@
-"""The link graph as a whole: who is linked to most, what that is worth, and which level of priority follows from it.
+"""The link graph: in-degree, PageRank, and the priorities that follow from them.
 
-Built page by page. A URL is a number here, found by 64 bits of a hash that is another in every process; a link is two
-such numbers in arrays. So a link takes eight bytes and a URL about two hundred, whatever their spelling, and the names
-of the few that are shown are looked up by going through the pages once more.
+Built page by page. A URL is a number, found by a 64-bit hash that differs between processes; a link is two such numbers
+in arrays. A link takes eight bytes and a URL about two hundred, whatever its length; the names of the few URLs to show
+are looked up in a second pass over the pages.
 
-Links marked nofollow and links of a page to itself count for nothing.
+Nofollow links and links of a page to itself are ignored.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from tenax.errors import UsageError
 from tenax.model import Priority, Source
 
 HIGH_SHARE = 0.1
-"""Of the URLs not visited yet: so many, the best, are wanted first."""
+"""This share of the unvisited URLs, the best, gets high priority."""
 MEDIUM_SHARE = 0.5
 DAMPING = 0.85
 
 
 class Measure(StrEnum):
-    """What a URL is worth by its links."""
+    """How URLs are scored."""
 
     IN_DEGREE = "in-degree"
-    """How many pages link to it."""
+    """How many pages link to the URL."""
     PAGERANK = "pagerank"
-    """The chance to meet someone there who follows links at random; of all URLs together it is 1."""
+    """The probability that a random surfer is at the URL; the sum over all URLs is 1."""
 
 
 class RankedUrl(NamedTuple):
-    """One of the best."""
+    """A URL in the ranking."""
 
     number: int
     score: float
@@ -45,18 +45,18 @@ class RankedUrl(NamedTuple):
 
 
 class ScoreThresholds(NamedTuple):
-    """What a score must be above to be of a level."""
+    """A score must be above these to get the priority."""
 
     high: float
     medium: float
 
 
 class Graph:
-    """Pages and where they lead."""
+    """Pages and their links."""
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
-        """Of each URL, by its hash."""
+        """The number of each URL, by its hash."""
         self._sources = array("I")
         self._targets = array("I")
         self._in_links = array("I")
@@ -88,18 +88,18 @@ class Graph:
         return number
 
     def scores(self, measure: Measure) -> Sequence[float]:
-        """Of every URL by its number."""
+        """The score of every URL, by its number."""
         if measure is Measure.IN_DEGREE:
             return self._in_links
         return pagerank(len(self._in_links), zip(self._sources, self._targets, strict=True))
 
     def top(self, limit: int, scores: Sequence[float]) -> list[RankedUrl]:
-        """The best, best first; of equals the one that was met first."""
+        """The best URLs, best first; of equal ones the first found."""
         best = nlargest(limit, ((score, -number) for number, score in enumerate(scores) if self._in_links[number]))
         return [RankedUrl(-number, score, self._in_links[-number]) for score, number in best]
 
     def find_urls(self, page: PageLinks, missing: set[int]) -> dict[int, str]:
-        """The names of those of the missing numbers that this page, or a link on it, has; missing no longer."""
+        """The URLs on this page whose numbers are in `missing`, which are removed from there."""
         found: dict[int, str] = {}
         for url in (page.url, *followed_targets(page.origin, page.packed)):
             number = self._numbers.get(hash(url), -1)
@@ -109,9 +109,9 @@ class Graph:
         return found
 
     def make_prioritizer(self, scores: Sequence[float]) -> Callable[[str, Source, Priority], Priority]:
-        """The level a waiting URL should have by its score, among all that are linked to and were not visited yet.
+        """A function that gives a waiting URL its priority: its rank among the unvisited URLs that are linked to.
 
-        What no link leads to stays where it is, and a seed is never lowered.
+        URLs without links keep their priority, and a seed's is never lowered.
         """
         cuts = score_thresholds([score for score, is_page in zip(scores, self._is_page, strict=True) if not is_page])
 
@@ -130,7 +130,8 @@ def score_priority(score: float, thresholds: ScoreThresholds, source: Source, cu
 
 
 def score_thresholds(scores: Sequence[float]) -> ScoreThresholds:
-    """A tenth of the scores is above the first cut at most, a half above the second: equals are never told apart."""
+    """At most a tenth of the scores is above the first threshold, at most half above the second; equal scores get the
+    same priority."""
     if not scores:
         return ScoreThresholds(0.0, 0.0)
     best_first = sorted(scores, reverse=True)
@@ -139,13 +140,13 @@ def score_thresholds(scores: Sequence[float]) -> ScoreThresholds:
 
 
 def check_measure(measure: Measure) -> None:
-    """Raises `UsageError` when it wants a library that is not there; to be asked before the long work."""
+    """Raises `UsageError` when the library it needs is missing. Call it before the long work."""
     if measure is Measure.PAGERANK and find_spec("igraph") is None:
         raise UsageError("PageRank needs igraph, which is not installed: pip install 'tenax[graph]'")
 
 
 def pagerank(urls: int, links: Iterable[tuple[int, int]]) -> Sequence[float]:
-    """Of each number below `urls`. Who follows links and comes to an end goes on anywhere."""
+    """The PageRank of each number below `urls`. A page without links counts as linking to every page."""
     import igraph
 
     return array("d", igraph.Graph(n=urls, edges=links, directed=True).pagerank(damping=DAMPING))

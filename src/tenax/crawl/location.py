@@ -1,4 +1,4 @@
-"""Where a crawl is kept: in a directory, or in a schema of a database server."""
+"""Where a crawl is stored: in a directory, or in a schema of a database server."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from tenax.text.masking import mask_server_url
 
 
 class Location(Value, frozen=True):
-    """One of both, or both: a server that holds the database, and a directory for files that are written."""
+    """A database server, a directory for output files, or both."""
 
     directory: Path | None = None
     server: str = ""
-    """The URL of the server, its password included; empty: the database is a file in `database_directory`."""
+    """The URL of the server with its password; empty: the database is a file in `database_directory`."""
     schema: str = DatabaseConfig().schema
     is_named: bool = True
-    """A command has to name it; else a file or a variable does."""
+    """Commands must name it; False: a file or an environment variable does."""
 
     @property
     def name(self) -> str:
-        """How it is called to a person: inert, and without secrets."""
+        """For display: control characters and secrets removed."""
         if not self.server:
             return sanitize_text(os.fspath(self.database_directory))
         is_usual = self.schema == DatabaseConfig().schema
@@ -33,12 +33,12 @@ class Location(Value, frozen=True):
 
     @property
     def database_directory(self) -> Path:
-        assert self.directory is not None, "a crawl that is on no server is in a directory"
+        assert self.directory is not None, "a crawl without a server is in a directory"
         return self.directory
 
     @property
     def flags(self) -> str:
-        """What a command needs to mean this crawl, as a shell reads it; inert on a terminal."""
+        """The flags that select this crawl, quoted for a shell and safe on a terminal."""
         if not self.server:
             return f"--dir {quote_shell_word(os.fspath(self.database_directory))}"
         if not self.is_named:
@@ -49,5 +49,5 @@ class Location(Value, frozen=True):
 
 
 def crawl_location(config: Config, directory: Path | None, *, is_named: bool = True) -> Location:
-    """Where this config keeps a crawl; `database_directory` is the directory for its files."""
+    """The location that this config gives; `directory` is for the files of the crawl."""
     return Location(directory, config.database.url, config.database.schema, is_named)

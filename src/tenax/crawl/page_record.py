@@ -1,4 +1,4 @@
-"""A page on its way: what a host answered as it is given to readers, and what they read in it as it is kept."""
+"""Conversions along the way of a page: response to extract job, extracted page to stored page and fetch record."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tenax.fetch.headers import robot_names, usable_validator
 from tenax.model import Claim, Fetched, FetchRecord, Hop, Outcome, Page, Task, Unchanged, Visit
 
 CANDIDATE_BYTES = 512
-"""What a link on its way to the database takes, its URL and all."""
+"""Approximate memory of a link on its way to the database."""
 
 
 def build_extract_job(claim: Claim, response: Response, site: SiteConfig, now: float) -> ExtractJob:
-    """What a reader is to do with an answer."""
+    """The job for a reader."""
     task = claim.task
     return ExtractJob(
         number=claim.lease.number,
@@ -43,7 +43,7 @@ def build_extract_job(claim: Claim, response: Response, site: SiteConfig, now: f
 def build_page(
     task: Task, response: Response, chain: tuple[Hop, ...], extracted: ExtractedPage, duration_seconds: float
 ) -> Page:
-    """`duration_seconds` is how long the visit took. Whether it is a duplicate the database knows."""
+    """`duration_seconds` is that of the visit. The database finds out whether the page is a duplicate."""
     return Page(
         url=task.url,
         status=response.status,
@@ -85,7 +85,7 @@ def build_page(
 
 
 def build_fetch_record(answer: FetchResult, extracted: ExtractedPage | None) -> FetchRecord:
-    """The measurements of the fetch, and what the reader thought of it."""
+    """The measurements of the fetch, and the validation result of the reader."""
     if extracted is None:
         return answer.record
     return msgspec.structs.replace(
@@ -97,13 +97,13 @@ def build_fetch_record(answer: FetchResult, extracted: ExtractedPage | None) -> 
 
 
 def visit_bytes(visit: Visit) -> int:
-    """About how much memory a visit takes until it is committed: its texts, and its links."""
+    """Approximate memory of a visit until it is committed: its texts and links."""
     text_bytes = visit.page.text_bytes if visit.page is not None else 0
     return text_bytes + len(visit.link_targets or b"") + CANDIDATE_BYTES * len(visit.candidates)
 
 
 def response_validators(outcome: Outcome, answer: FetchResult) -> tuple[str | None, str | None]:
-    """What a 304 says of the copy that we hold, or what came with a list of URLs: its ETag and its date."""
+    """The ETag and Last-Modified of a 304 for the stored copy, or of a URL list."""
     is_list = isinstance(outcome, Fetched) and bool(outcome.url_list)
     if not (is_list or isinstance(outcome, Unchanged)) or answer.response is None:
         return None, None

@@ -1,4 +1,4 @@
-"""How a running crawl is doing, for those who watch it."""
+"""The progress of a running crawl, for display."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_SHOWN_BACKOFFS = 5
 
 
 class Meter:
-    """Counts what the database does not: this run, and the last seconds of it."""
+    """Counts what the database does not: this run, and its last seconds."""
 
     def __init__(self, clock: Clock, database: Database, hosts: MemoryHosts, engine: Engine) -> None:
         self._clock = clock
@@ -34,7 +34,7 @@ class Meter:
     def progress(self) -> Progress:
         now = self._clock.now()
         counts = self._database.counts()
-        resting, active = self._host_activity(now)
+        backoffs, active = self._host_activity(now)
         return Progress(
             now=now,
             elapsed_seconds=now - self._started_at,
@@ -45,8 +45,8 @@ class Meter:
             waiting=counts.waiting,
             in_flight=len(self._engine.in_flight),
             hosts_active=active,
-            backing_off=tuple(resting[:MAX_SHOWN_BACKOFFS]),
-            hosts_backing_off=len(resting),
+            backing_off=tuple(backoffs[:MAX_SHOWN_BACKOFFS]),
+            hosts_backing_off=len(backoffs),
             failures=_failure_counts(counts.outcomes),
             wire_bytes=counts.wire_bytes,
             is_stopping=self._engine.is_stopping,
@@ -58,22 +58,22 @@ class Meter:
         return len(self._recent_page_times) / max(min(RATE_WINDOW_SECONDS, now - self._started_at), 0.001)
 
     def _host_activity(self, now: float) -> tuple[list[HostBackoff], int]:
-        """Who rests, the longest first, and how many hosts had a turn lately."""
-        resting, active = [], 0
+        """The hosts that back off, longest first, and the number of hosts with recent requests."""
+        backoffs, active = [], 0
         for record in self._hosts.records():
             if record.backoff_reason and record.next_at > now:
-                resting.append(HostBackoff(origin=record.origin, until=record.next_at, why=record.backoff_reason))
+                backoffs.append(HostBackoff(origin=record.origin, until=record.next_at, why=record.backoff_reason))
             elif self._hosts.is_busy(record.origin) or record.next_at > now - RATE_WINDOW_SECONDS:
                 active += 1
-        resting.sort(key=lambda one: -one.until)
-        return resting, active
+        backoffs.sort(key=lambda one: -one.until)
+        return backoffs, active
 
 
 def _failure_counts(outcomes: dict[str, int]) -> dict[str, int]:
-    """Visits that gave no page, by what was in the way: `timeout_total`, `robots`, `empty`."""
-    troubles: dict[str, int] = {}
+    """Visits without a page, by reason: `timeout_total`, `robots`, `empty`."""
+    failures: dict[str, int] = {}
     for outcome, count in outcomes.items():
         how, _, what = outcome.partition(":")
         if how in ("failed", "refused", "rejected"):
-            troubles[what] = troubles.get(what, 0) + count
-    return troubles
+            failures[what] = failures.get(what, 0) + count
+    return failures

@@ -1,9 +1,8 @@
-"""Takes up what the rules and limits of earlier runs kept out.
+"""Admits URLs that the rules and limits of earlier runs kept out.
 
-A run may widen the scope, drop a pattern or raise a limit. The links of stored pages are kept, so what the change lets
-in is admitted from there: nothing is fetched again but documents whose links are not kept. Which rules and limits were
-last applied to what is stored is kept with the crawl (`Bounds`), written when the work is done: killed in the middle,
-it is done again, and admits nothing twice.
+A run may widen the scope, drop a pattern or raise a limit. The links of stored pages are kept, so newly allowed URLs
+are admitted from there; only documents without stored links are fetched again. The rules and limits last applied are
+stored with the crawl (`Bounds`) when the work is done: after a kill it is repeated, and admits nothing twice.
 """
 
 from __future__ import annotations
@@ -47,39 +46,40 @@ log = logs.logger(__name__)
 
 _BOUNDS_KEY = "bounds"
 _GUESS_LIMITS = ("min_guesses", "guess_ratio", "max_guessed_pages", "guesses_allowed")
-"""What lets more be guessed when it is higher."""
+"""Higher values allow more guesses."""
 _GUESS_LEVELS = ("never", "auto", "always")
 _URL_BUDGETS = ("facets_per_path", "facet_samples", "max_same_in_series", "hosts_per_domain")
 _RULE_LIMITS = ("depth", "feeds_too_deep", "max_links_per_page", *_URL_BUDGETS)
-"""Limits that are kept with the rules of a crawl; the others are settings of each worker."""
+"""Limits stored with the rules of a crawl; the others are settings of each worker."""
 PARKED_CAUSES = ("guard", "robots", "rules", "facets", "series", "redirect")
 
 
 class Bounds(Value, frozen=True):
-    """What kept URLs out, when this was last looked at."""
+    """The rules and limits that were last applied to the stored pages."""
 
     rules: str
-    """A digest of what may admit other URLs than before: scope, patterns, spelling, ways of discovery."""
+    """A digest of the settings that decide which URLs are admitted: scope, patterns, normalization, discovery sources.
+    """
     limits: dict[str, float]
     guard: str
-    """A digest of what the guard goes by."""
+    """A digest of the settings of the guard."""
     robots: str
-    """A digest of how robots.txt is asked and read."""
+    """A digest of the settings for robots.txt."""
 
 
 class ReadmissionResult(Value, frozen=True):
-    """What came of a change."""
+    """The effect of a change."""
 
     admitted: int = 0
-    """URLs that wait now, of links that were kept."""
+    """URLs admitted from stored links."""
     refetched: int = 0
-    """Documents that are fetched again, because their links are not kept."""
+    """Documents to fetch again, because their links are not stored."""
     unparked: int = 0
     """Tasks that a setting had kept back."""
 
 
 def admission_bounds(rules: Rules, config: Config, typed_origins: Iterable[str]) -> Bounds:
-    """What keeps URLs out of a crawl with these settings."""
+    """The bounds that these settings give."""
     urls = msgspec.structs.asdict(rules.urls)
     limits: dict[str, float] = {name: urls.pop(name) for name in _URL_BUDGETS}
     discovery = config.discovery
@@ -90,39 +90,39 @@ def admission_bounds(rules: Rules, config: Config, typed_origins: Iterable[str])
     limits |= {name: getattr(discovery, name) for name in _GUESS_LIMITS[:3]}
     limits["guesses_allowed"] = max(_GUESS_LEVELS.index(one.discovery.guesses) for one in Sites(config))
     sites = [(one.discovery.sources, one.duplicates.follow) for one in Sites(config)]
-    said = (sorted(rules.seeds), rules.scope.name, sorted(rules.scope.hosts | rules.scope.domains))
-    scope = (*said, sorted(rules.scope.prefixes), rules.include, rules.exclude)
-    asked = [(one.fetch.user_agent, one.fetch.profile) for one in Sites(config)]
-    agents = (asked, [one.politeness.robots_on_unreachable for one in Sites(config)])
+    seeds_and_scope = (sorted(rules.seeds), rules.scope.name, sorted(rules.scope.hosts | rules.scope.domains))
+    scope = (*seeds_and_scope, sorted(rules.scope.prefixes), rules.include, rules.exclude)
+    identities = [(one.fetch.user_agent, one.fetch.profile) for one in Sites(config)]
+    agents = (identities, [one.politeness.robots_on_unreachable for one in Sites(config)])
     guard = _digest((config.guard, sorted(typed_origins)))
     return Bounds(_digest((scope, urls, sites)), limits, guard, _digest(agents))
 
 
 async def updated_bounds(database: Database, rules: Rules, config: Config) -> Bounds:
-    """The same after a change of the rules alone: guard, robots.txt and the other limits are as they were."""
-    new, kept = admission_bounds(rules, config, ()), await database.get_meta(_BOUNDS_KEY)
-    if kept is None:
+    """The bounds after a change of the rules alone: guard, robots.txt and other limits stay."""
+    new, stored = admission_bounds(rules, config, ()), await database.get_meta(_BOUNDS_KEY)
+    if stored is None:
         return new
-    before = msgspec.json.decode(kept, type=Bounds)
+    before = msgspec.json.decode(stored, type=Bounds)
     own = {name: new.limits[name] for name in _RULE_LIMITS}
     return msgspec.structs.replace(new, limits=before.limits | own, guard=before.guard, robots=before.robots)
 
 
 async def readmit(database: Database, rules: Rules, config: Config, bounds: Bounds) -> ReadmissionResult:
-    """Admit what these rules and limits allow and those before did not. Durable on return."""
-    kept = await database.get_meta(_BOUNDS_KEY)
-    before = msgspec.json.decode(kept, type=Bounds) if kept is not None else None
+    """Admit what these rules and limits allow and the previous ones did not. Durable on return."""
+    stored = await database.get_meta(_BOUNDS_KEY)
+    before = msgspec.json.decode(stored, type=Bounds) if stored is not None else None
     done = ReadmissionResult()
     if before is not None and before != bounds:
         done = await _Readmission(database, rules, config).run(before, bounds)
-        log.info("rules or limits changed", admitted=done.admitted, asked_again=done.refetched, freed=done.unparked)
+        log.info("rules or limits changed", admitted=done.admitted, refetched=done.refetched, unparked=done.unparked)
     if before != bounds:
         await database.set_meta(_BOUNDS_KEY, msgspec.json.encode(bounds))
     return done
 
 
 class _Readmission:
-    """Goes through what is stored, once."""
+    """One pass over what is stored."""
 
     def __init__(self, database: Database, rules: Rules, config: Config) -> None:
         self._database = database
@@ -147,7 +147,7 @@ class _Readmission:
         return ReadmissionResult(admitted, again, await self._database.unpark(causes) if causes else 0)
 
     async def _readmit_links(self) -> int:
-        """Everything that a stored page, sitemap or feed leads to. What is refused of it is counted anew."""
+        """Admit the links of every stored page, sitemap and feed. Refusals are counted anew."""
         admitted, refused = 0, Counter[str]()
         async for pages in iterate_batches(self._database.links.read_all(with_url_lists=True), PAGE_BATCH_SIZE):
             for count, refusals in await asyncio.gather(*(self._admit_page_links(page) for page in pages)):
@@ -178,7 +178,7 @@ class _Readmission:
     def _link_candidates(
         self, page: PageLinks | CutOffPage, links: Sequence[PageLink], discovery: DiscoveryConfig
     ) -> tuple[tuple[Candidate, ...], dict[str, int]]:
-        """What a page links to, or a sitemap or a feed lists."""
+        """The links of a page, or the entries of a sitemap or feed."""
         if page.url_list:
             source = Source.SITEMAP if page.url_list == "sitemap" else Source.FEED
             listed = [ListedUrl(link.url) for link in links]
@@ -191,7 +191,7 @@ class _Readmission:
     def _url_list_candidates(
         self, page: PageLinks | CutOffPage, links: Sequence[PageLink], discovery: DiscoveryConfig
     ) -> tuple[tuple[Candidate, ...], dict[str, int]]:
-        """The sitemaps of an index, the older part of a feed, the feeds that a page names."""
+        """The sitemaps of an index, the older part of a feed, the feeds named by a page."""
         source, is_wanted = Source.FEED, discovery.has_source("feeds")
         budget = Budget("max_feeds", "", discovery.max_feeds)
         if page.url_list == "sitemap":
@@ -210,7 +210,7 @@ class _Readmission:
         return candidates, {}
 
     async def _readmit_cut_off(self, raised: set[str], has_other_rules: bool) -> tuple[int, int]:
-        """Of pages that limits cut off: those with limits that are higher now; under other rules, all with links."""
+        """Readmit from pages with cut-offs: those with higher limits now or, if the rules changed, all with links."""
         admitted, unkept = 0, list[int]()
         async for pages in iterate_batches(self._database.cut_offs.pages(), PAGE_BATCH_SIZE):
             wanted = [page for page in pages if raised & limit_names(page.cut_off_counts)]
@@ -240,7 +240,7 @@ class _Readmission:
         return admission.admitted
 
     async def _admit_guesses(self) -> int:
-        """Guesses that the limits leave room for now, on hosts that owe some and on those of the seeds."""
+        """Admit the guesses that the limits allow now, on the hosts with pending guesses and on those of the seeds."""
         origins = {
             page.origin
             async for page in self._database.cut_offs.pages()
@@ -259,7 +259,7 @@ class _Readmission:
         return admitted
 
     async def _admit_redirects(self) -> int:
-        """Where URLs lead that the rules refused; those that they allow now. Nothing is asked for again."""
+        """Admit the redirect targets that the rules refused and allow now. Nothing is requested again."""
         admitted, followed = 0, []
         spelling = normalize_options(self._rules.urls)
         async for one in self._database.cut_offs.redirects():
@@ -275,7 +275,7 @@ class _Readmission:
         return admitted
 
     async def _admit_seed_sitemaps(self) -> int:
-        """Those that robots.txt names, as it was last seen."""
+        """Admit the sitemaps named in robots.txt as last fetched."""
         admitted = 0
         for origin in self._seed_origins():
             if found := await self._robots_sitemaps(origin):

@@ -1,7 +1,7 @@
-"""Keeping up with a page: what a visit says about how often it changes, and when it is visited again.
+"""Plans the next visit of a page from what its visits say about how often it changes.
 
-Pure. How rates are learned and visits are priced is known to `discover`; here a visit is put in its words. Each host
-has a budget of visits a day, and a price that rises while its pages ask for more than that.
+Pure. `tenax.recrawl` learns rates and prices visits; this module translates visits for it. Each host has a daily budget
+of visits, and a price that rises while its pages ask for more.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ from tenax.recrawl.visit_budget import initial_price, next_price
 
 DAY_SECONDS = 86_400.0
 MIN_PRICE = 0.02
-"""However few pages a host has, none is asked for again and again to save it a few minutes of age: at this price a page
-that changes daily is visited two or three times a day, one that changes once a year every few days."""
+"""Lower bound of the price, however few pages a host has: at this price a page that changes daily is visited two or
+three times a day, one that changes once a year every few days."""
 SAME_TEXT_SIMILARITY = 0.98
-"""Texts as alike as this are the same: a counter or an advertisement differs."""
+"""Texts at least this similar count as equal: a counter or an advertisement differs."""
 LIST_HASH_CHARS = 16
 _GONE_KINDS = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
 
 
 class RecrawlPlan(Value, frozen=True):
-    """What came of a visit for keeping up."""
+    """The recrawl plan of a page after a visit."""
 
     recrawl_cost: RecrawlCost
     change_history: ChangeHistory | None = None
     next_visit_at: float | None = None
-    """When the page is to be visited again; None: not for its freshness."""
+    """When to recrawl the page; None: never."""
     why: str = ""
 
 
@@ -71,24 +71,24 @@ def plan_recrawl(
     config: RecrawlConfig,
     similarity: float | None,
 ) -> RecrawlPlan:
-    """`similarity` is that of the page's text to the one we held; None when they were not compared."""
+    """`similarity` is that of the page's text to the stored copy; None when they were not compared."""
     stored_copy = claim.stored_copy
     before = stored_copy.change_history if stored_copy is not None else None
-    sight = _change_status(outcome, stored_copy, extracted, similarity)
-    if sight is None:
+    status = _change_status(outcome, stored_copy, extracted, similarity)
+    if status is None:
         return _plan_after_failure(recrawl_cost, before, claim.task, outcome, now, config)
-    seen = _build_observation(sight, answer, extracted, claim, now)
+    observation = _build_observation(status, answer, extracted, claim, now)
     bounds = _interval_bounds(config)
-    kind = prior_kind(seen, now)
+    kind = prior_kind(observation, now)
     tally = Tally(recrawl_cost.priors.get(kind, ()))
-    after = update_history(before, seen, now, bounds, prior_belief(kind, tally))
+    after = update_history(before, observation, now, bounds, prior_belief(kind, tally))
     if after is None:
         return RecrawlPlan(recrawl_cost)
     if extracted is not None and extracted.url_list:
         after = msgspec.structs.replace(after, list_hash=extracted.content_hash[:LIST_HASH_CHARS])
     recrawl_cost = _store_tally(recrawl_cost, kind, update_prior(tally, before, after))
     price = max(recrawl_cost.price, MIN_PRICE)
-    if sight is ChangeStatus.FIRST:  # while pages are still found, they must not ask for more than they can get
+    if status is ChangeStatus.FIRST:  # while pages are still found, they must not ask for more than the budget
         price = max(price, initial_price(claim.host.page_count, config.visits_per_day))
     at, why = next_visit_at(after, now, bounds, price)
     recrawl_cost = _update_price(recrawl_cost, claim, before, at - now, now, config, price)
@@ -103,10 +103,10 @@ def _plan_after_failure(
     now: float,
     config: RecrawlConfig,
 ) -> RecrawlPlan:
-    """A page that was there and could not be seen: nothing is learned, but for one bad day it is not given up."""
+    """The page existed and could not be fetched: nothing is learned, and one bad day does not end its recrawls."""
     if before is None or not _is_page_failure(outcome):
         return RecrawlPlan(recrawl_cost, before)
-    # Attempts that follow one another closely are one failure.
+    # Attempts in quick succession count as one failure.
     after = msgspec.structs.replace(
         before, tried_at=now, misses=before.misses + (not task.attempt or not before.misses)
     )
@@ -115,7 +115,7 @@ def _plan_after_failure(
 
 
 def _is_page_failure(outcome: Outcome) -> bool:
-    """Whether it is this page that failed, and not its host or our pace."""
+    """Whether this page failed, not its host or our own pace."""
     if isinstance(outcome, Failed):
         return not outcome.is_site_wide and outcome.kind is not FailureKind.RATE_LIMITED
     return isinstance(outcome, Rejected)
@@ -124,7 +124,7 @@ def _is_page_failure(outcome: Outcome) -> bool:
 def _change_status(
     outcome: Outcome, stored_copy: StoredCopy | None, extracted: ExtractedPage | None, similarity: float | None
 ) -> ChangeStatus | None:
-    """What the visit found; None when nothing was looked at."""
+    """What the visit found; None when the page was not checked."""
     match outcome:
         case Fetched() if stored_copy is None or stored_copy.change_history is None:
             return ChangeStatus.FIRST
@@ -170,7 +170,7 @@ def _build_observation(
 def _store_tally(recrawl_cost: RecrawlCost, kind: PageKind, tally: Tally) -> RecrawlCost:
     if not tally.weights:
         return recrawl_cost
-    sums = tuple(float(f"{weight:.5g}") for weight in tally.weights)  # more digits than are known
+    sums = tuple(float(f"{weight:.5g}") for weight in tally.weights)  # more digits than are significant
     return msgspec.structs.replace(recrawl_cost, priors={**recrawl_cost.priors, kind: sums})
 
 
@@ -183,7 +183,7 @@ def _update_price(
     config: RecrawlConfig,
     price: float,
 ) -> RecrawlCost:
-    """The host's budget after one of its pages was planned anew, and the price that follows."""
+    """The host's budget and price after one of its pages was planned again."""
     planned = recrawl_cost.planned_per_day + DAY_SECONDS / max(seconds, 1.0)
     if before is not None and before.planned_seconds:
         planned -= DAY_SECONDS / before.planned_seconds
@@ -199,7 +199,7 @@ def _interval_bounds(config: RecrawlConfig) -> IntervalBounds:
 
 
 def parse_http_time(text: str | None) -> float | None:
-    """A date of HTTP as seconds since 1970; None for what is none."""
+    """An HTTP date as seconds since 1970; None when it is not one."""
     try:
         return parsedate_to_datetime(text).timestamp() if text else None
     except (ValueError, OverflowError):
@@ -207,7 +207,7 @@ def parse_http_time(text: str | None) -> float | None:
 
 
 def parse_iso_time(text: str | None) -> float | None:
-    """A date or a moment of ISO 8601; one without a zone is taken for UTC."""
+    """An ISO 8601 date or time; without a zone it is UTC."""
     try:
         at = datetime.fromisoformat(text) if text else None
     except ValueError:

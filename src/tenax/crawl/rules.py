@@ -1,9 +1,9 @@
-"""The rules of this crawl as they stand now: kept in the database, widened when a seed turns out to live elsewhere.
+"""The current rules of a crawl: stored in the database, and widened when a seed redirects out of the scope.
 
-Where several work on one crawl, its rules may be changed by any of them, and a page read by yesterday's rules would
-lose links. So a page is read by rules that were looked at less than `CACHE_SECONDS` ago, and whoever changes them lets
-`PROPAGATION_SECONDS` pass before it adds what depends on the change. Changes that meet follow one another: each is made to
-the rules as they are there, and begins anew when another came first.
+Several processes may work on one crawl, and any of them may change its rules; a page read by outdated rules would lose
+links. So a page is read by rules that were checked less than `CACHE_SECONDS` ago, and a process that changes them waits
+`PROPAGATION_SECONDS` before it adds what depends on the change. Concurrent changes are serialized: each is made to the
+stored rules, and is repeated if another one came first.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from tenax.urls.scope import is_in_scope, site_key, widen_scope
 CACHE_SECONDS = 0.5
 PROPAGATION_SECONDS = 1.0
 MAX_TRIES = 100
-"""Of a change that others come before, each time."""
+"""Attempts at a change while others come first."""
 MAX_PAUSE_SECONDS = 0.05
 
 _RULES_KEY = "rules"
 _VERSION_KEY = "rules_version"
-"""Another one with every change, small enough to be asked for twice a second: a digest of the rules, then chance."""
+"""A new value with every change, small enough to read twice a second: a digest of the rules and a random part."""
 DIGEST_BYTES = 8
 _decode = msgspec.json.Decoder(Rules).decode
 
 
 class CrawlRules:
-    """`is_shared`: others may change the rules as well."""
+    """`is_shared`: others may change the rules too."""
 
     def __init__(self, database: Database, rules: Rules, *, is_shared: bool = False) -> None:
         self._database = database
@@ -57,24 +57,24 @@ class CrawlRules:
         return self.rules
 
     async def change(self, update: Callable[[Rules], Rules]) -> None:
-        """Returns when everyone goes by the changed rules. `update` must change nothing that it has changed already."""
+        """Returns when all processes use the changed rules. `update` must be idempotent."""
         if not self._is_shared:
             self.rules = update(self.rules)
             await self._database.set_meta(_RULES_KEY, msgspec.json.encode(self.rules))
             return
         for _ in range(MAX_TRIES):
-            kept = await self._database.get_meta(_RULES_KEY)
-            rules = _decode_rules(kept) or self.rules
+            stored = await self._database.get_meta(_RULES_KEY)
+            rules = _decode_rules(stored) or self.rules
             changed = update(rules)
-            encoded = kept if kept is not None and changed == rules else msgspec.json.encode(changed)
-            if encoded is kept or await self._database.compare_and_set_meta(_RULES_KEY, kept, encoded):
+            encoded = stored if stored is not None and changed == rules else msgspec.json.encode(changed)
+            if encoded is stored or await self._database.compare_and_set_meta(_RULES_KEY, stored, encoded):
                 await self._publish_change(encoded)
                 return
-            await asyncio.sleep(random.uniform(0, MAX_PAUSE_SECONDS))  # another's change came before ours
-        raise DatabaseBusy("others change the rules of this crawl all the time; run the same command again")
+            await asyncio.sleep(random.uniform(0, MAX_PAUSE_SECONDS))  # another change came first
+        raise DatabaseBusy("other processes keep changing the rules of this crawl; run the same command again")
 
     async def redirect_refusal(self, url: str, task: Task) -> str | None:
-        """Why a redirect of this task is not followed, or None. Where a seed leads, the crawl was meant to go."""
+        """Why a redirect of this task is not followed, or None. The target of a seed joins the scope."""
         rules = await self.current()
         target = normalize(url, None, normalize_options(rules.urls))
         if target is None:
@@ -91,14 +91,15 @@ class CrawlRules:
     async def _refresh(self) -> None:
         began = _now()
         mark = await self._database.get_meta(_VERSION_KEY)
-        if mark != self._version and (kept := await load_rules(self._database)) is not None:
-            self.rules, self._version = kept, mark
+        if mark != self._version and (stored := await load_rules(self._database)) is not None:
+            self.rules, self._version = stored, mark
         self._checked_at = began
 
     async def _publish_change(self, encoded: bytes) -> None:
-        """Returns when everyone, we too, has looked at rules that are at least as new.
+        """Returns when all processes, this one included, have rules that are at least as new.
 
-        Also when there was nothing left to change: who changed it may have done so just now, or died before this.
+        Also called when nothing was left to change: the process that changed it may have done so just now, or died
+        before this.
         """
         digest = blake2b(encoded, digest_size=DIGEST_BYTES).digest()
         mark = await self._database.get_meta(_VERSION_KEY)
@@ -110,7 +111,7 @@ class CrawlRules:
 
 
 def _is_outside_scope(rules: Rules, target: WebUrl, task: Task) -> bool:
-    """Whether a seed leads out of the scope, or to a host that another scope might not hold."""
+    """Whether a seed redirects out of the scope, or to a host that another scope may not contain."""
     own = normalize(task.url, None, normalize_options(rules.urls))
     is_same_site = own is not None and site_key(own) == site_key(target)
     return not is_in_scope(rules.scope, target) or not (is_same_site or target.url in rules.moved_to)
@@ -124,7 +125,7 @@ def _widen_scope(rules: Rules, target: WebUrl) -> Rules:
 
 
 def _may_host_url_list(rules: Rules, target: WebUrl, task: Task) -> bool:
-    """A sitemap or a feed is no page, so patterns and depth are not asked; it stays with the seeds, or where it was."""
+    """A sitemap or feed is not a page, so patterns and depth do not apply; it must be on a seed host, or on its own."""
     own = normalize(task.url, None, normalize_options(rules.urls))
     return is_seed_host(rules, target) or (own is not None and site_key(own) == site_key(target))
 
@@ -138,8 +139,8 @@ def _is_seed(task: Task) -> bool:
 
 
 def resume_rules(new: Rules, stored: Rules | None) -> tuple[Rules, tuple[str, ...]]:
-    """The rules of a run that goes on with a crawl: the new ones, with what the scope had learned from redirected
-    seeds; and the names of what has changed."""
+    """The rules of a resumed crawl: the new ones, with the scope that redirected seeds added; and the names of the
+    changed ones."""
     if stored is None:
         return new, ()
     if new.scope.name == stored.scope.name and new.seeds == stored.seeds:
@@ -150,7 +151,7 @@ def resume_rules(new: Rules, stored: Rules | None) -> tuple[Rules, tuple[str, ..
 
 
 def extend_rules(stored: Rules, seeds: Sequence[str], config: Config, year: int) -> Rules:
-    """The rules of a crawl that gets more seeds: what this config says, for all that was in its scope before too."""
+    """The rules of a crawl that gets more seeds: those of this config, for everything in its previous scope too."""
     new = build_rules((*stored.seeds, *seeds), config, year, stored.moved_to)
     if new.scope.name != stored.scope.name:
         return _increment_revision(new, stored)
@@ -164,13 +165,13 @@ def extend_rules(stored: Rules, seeds: Sequence[str], config: Config, year: int)
 
 
 def _increment_revision(new: Rules, stored: Rules) -> Rules:
-    """The new rules, with the number of changes that the crawl has seen."""
+    """The new rules, with the number of changes so far."""
     is_same = msgspec.structs.replace(new, revision=stored.revision, year=stored.year) == stored
     return msgspec.structs.replace(new, revision=stored.revision + (not is_same))
 
 
 async def load_rules(database: Database) -> Rules | None:
-    """The rules a database was last crawled by; None when none were kept."""
+    """The rules that a database was last crawled by; None when none are stored."""
     return _decode_rules(await database.get_meta(_RULES_KEY))
 
 
@@ -179,5 +180,5 @@ def _decode_rules(encoded: bytes | None) -> Rules | None:
         return _decode(encoded) if encoded is not None else None
     except msgspec.DecodeError as error:
         raise DatabaseUnusable(
-            f"the rules kept with this crawl cannot be read ({error}); begin anew, with --restart or in another schema"
+            f"the rules stored with this crawl cannot be read ({error}); start over with --restart or in another schema"
         ) from None

@@ -1,4 +1,4 @@
-"""Before the first request: can the seeds be found at all, and did a person name a private one?"""
+"""Checks seeds before the first request: do their hosts exist, and did a person type the private ones?"""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from tenax.urls.normalize import WebUrl
 
 _ALLOWED_KEY = "allowed"
 MAX_LISTED = 3
-"""Of seeds that there is something to say about."""
+"""Seeds listed in one notice."""
 
 
 class SeedCheck(Value, frozen=True):
-    """What is known about the seeds' hosts."""
+    """What is known about the hosts of the seeds."""
 
     allowed_origins: tuple[str, ...] = ()
-    """Origins the guard must let through because a person typed them."""
+    """Origins that the guard allows because a person typed them."""
     notices: tuple[str, ...] = ()
 
 
 async def check_seeds(
     seeds: Sequence[WebUrl], guard: GuardConfig, typed_by_person: bool, lookup: Resolver | None = None
 ) -> SeedCheck:
-    """Look the seeds' hosts up. Raises `NoSeedReachable` when none of them can be found."""
+    """Resolve the seeds' hosts. Raises `NoSeedReachable` when none is found."""
     lookup = lookup or make_resolver(guard.nameservers)
     by_origin = {seed.origin: seed for seed in seeds}
     try:
         found = await asyncio.gather(*(_resolve_host(seed.host, lookup) for seed in by_origin.values()))
     finally:
         lookup.close()
-    troubles = {seed.host: one for seed, one in zip(by_origin.values(), found, strict=True) if isinstance(one, str)}
-    if len(troubles) == len(by_origin):
-        raise NoSeedReachable(_format_unresolved(troubles))
+    errors = {seed.host: one for seed, one in zip(by_origin.values(), found, strict=True) if isinstance(one, str)}
+    if len(errors) == len(by_origin):
+        raise NoSeedReachable(_format_unresolved(errors))
     allowed: list[str] = []
     private: list[str] = []
     networks = tuple(parse_network(text) for text in guard.allow_networks)
@@ -53,26 +53,26 @@ async def check_seeds(
         elif seed.port in guard.ports:
             continue
         allowed.append(origin)
-    return SeedCheck(tuple(allowed), (*_unresolved_notices(list(troubles.values())), *_private_seed_notices(private)))
+    return SeedCheck(tuple(allowed), (*_unresolved_notices(list(errors.values())), *_private_seed_notices(private)))
 
 
 class AllowedTargets(Value, frozen=True):
-    """What the guard of this crawl lets through besides public addresses; kept with it."""
+    """What the guard of this crawl allows besides public addresses; stored with the crawl."""
 
     origins: tuple[str, ...] = ()
-    """Private origins that a person has ever typed as seeds: what was allowed in one run, the next may fetch too."""
+    """Private origins that a person typed as seeds in any run."""
     networks: tuple[str, ...] = ()
-    """As the settings of the last run have them."""
+    """From the settings of the last run."""
 
 
 async def load_allowed(database: Database) -> AllowedTargets:
-    """What earlier runs have left."""
-    kept = await database.get_meta(_ALLOWED_KEY)
-    return msgspec.json.decode(kept, type=AllowedTargets) if kept is not None else AllowedTargets()
+    """What earlier runs stored."""
+    stored = await database.get_meta(_ALLOWED_KEY)
+    return msgspec.json.decode(stored, type=AllowedTargets) if stored is not None else AllowedTargets()
 
 
 async def store_allowed(database: Database, typed_origins: Sequence[str], guard: GuardConfig) -> AllowedTargets:
-    """The same, with what a person typed now and the settings of this run; remembered."""
+    """Add the origins typed now and the settings of this run, and store the result."""
     before = await load_allowed(database)
     allowed = AllowedTargets(tuple(sorted({*before.origins, *typed_origins})), tuple(guard.allow_networks))
     if allowed != before:
@@ -81,7 +81,7 @@ async def store_allowed(database: Database, typed_origins: Sequence[str], guard:
 
 
 async def _resolve_host(host: str, lookup: Resolver) -> tuple[str, ...] | str:
-    """A host's addresses, or why it has none."""
+    """The addresses of a host, or why it has none."""
     host = host.strip("[]")
     if parse_address(host) is not None:
         return (host,)
@@ -89,14 +89,14 @@ async def _resolve_host(host: str, lookup: Resolver) -> tuple[str, ...] | str:
         async with asyncio.timeout(15):
             return (await lookup.resolve(host)).addresses
     except UnknownHost:
-        return f"there is no host called {host}"
+        return f"no such host: {host}"
     except (OSError, TimeoutError):
-        return f"the name {host} cannot be looked up"
+        return f"the name {host} cannot be resolved"
 
 
 def _format_unresolved(errors: dict[str, str]) -> str:
     first = next(iter(errors.values()))
-    if first.startswith("there is no host"):
+    if first.startswith("no such host"):
         return f"{first}; check the spelling of the URL"
     return f"{first}; is this machine connected to the network?"
 
@@ -118,6 +118,6 @@ def _private_seed_notices(private: Sequence[str]) -> list[str]:
 
 
 def _format_list(texts: Sequence[str], separator: str) -> str:
-    """The first few, and how many more there are: a crawl may have thousands of seeds."""
+    """The first few, and how many more: a crawl may have thousands of seeds."""
     more = len(texts) - MAX_LISTED
     return separator.join(texts) if more <= 0 else f"{separator.join(texts[:MAX_LISTED])} and {more:,} more"

@@ -1,4 +1,4 @@
-"""One page read, with no crawler involved: `tenax.read`, and the reasons for what it keeps.
+"""Extracts one page without a crawl (`tenax.read`), and explains what was kept.
 
 page = tenax.read(html, "https://example.org/story")
 print(page.headline, page.published, page.article)
@@ -34,15 +34,15 @@ from tenax.urls.resolve import count_resolvable, make_link_resolver, resolve_bas
 
 MAX_CPU_SECONDS = ExtractConfig().max_cpu_seconds
 CHARSET_GIVEN = "given"
-"""The source of the charset of a page that came as text: there was nothing to find out."""
+"""`charset_source` of a page that was given as text."""
 
 
 class ExplainedBlock(Value, frozen=True, omit_defaults=False):
-    """One block of a page, and what was decided about it."""
+    """One block of a page, and the decision about it."""
 
     is_kept: bool
     score: float
-    """From 0 to 1: how surely it belongs to the clean part."""
+    """From 0 to 1: how likely it belongs to the main content."""
     why: str
     text: str
 
@@ -54,18 +54,18 @@ def read(
     content_type: str | None = None,
     max_cpu_seconds: float = MAX_CPU_SECONDS,
 ) -> Content:
-    """All that can be read in one page. Nothing is fetched, and no page makes it raise.
+    """Extract all of one page. Nothing is fetched, and no page makes it raise.
 
-    With `url`, the page's own, every address in the answer is absolute: hrefs of links, in the Markdown too,
-    `canonical`, `image` and `base_href`; links that lead nowhere on the web are left out. It also helps to date the
-    page. Without it they are as written. Raises `UsageError` when `url` is no http or https URL.
+    With `url`, the page's own, every URL in the result is absolute: the hrefs of links, in the Markdown too,
+    `canonical`, `image` and `base_href`; links that are not http or https are left out. It also helps to date the page.
+    Without it URLs are as written. Raises `UsageError` when `url` is not an http or https URL.
 
-    Without a `content_type` it is HTML; with an empty one, its first bytes tell. Bytes are decoded by what declares
-    their encoding, or by a guess; a `str` is taken as it is, and `charset_source` says `given`.
+    Without a `content_type` the page is HTML; with an empty one its first bytes decide. Bytes are decoded by their
+    declared encoding, or by a guess; a `str` is used as it is, with `charset_source` `given`.
 
-    A page that takes more CPU time of this thread than `max_cpu_seconds`, or more memory than any page needs, is not
-    read: its `media` is `other`, and `media_why` begins with "too costly to read". The time is looked at between the
-    steps of reading, so it may take a little more.
+    A page that takes more than `max_cpu_seconds` of this thread's CPU time, or more memory than any page needs, is not
+    extracted: its `media` is `other`, and `media_reason` begins with "too costly to read". The time is checked between
+    the steps of extraction, so it may take a little more.
     """
     where = _page_url(url)
     from_base = partial(_resolver, where) if where is not None else None
@@ -91,9 +91,9 @@ def explain_page(
     content_type: str | None = None,
     max_cpu_seconds: float = MAX_CPU_SECONDS,
 ) -> list[ExplainedBlock]:
-    """Every block of the page in order, kept or dropped, and why; none when it is not HTML, or too costly to read.
+    """Every block of the page in order, kept or dropped, and why; empty when it is not HTML, or too costly to read.
 
-    Arguments as of `read`.
+    Takes the arguments of `read`.
     """
     where = _page_url(url)
     try:
@@ -110,20 +110,22 @@ def _explain_dom(dom: Dom, url: str | None) -> list[ExplainedBlock]:
     outline = PageLayout(blocks, read_page_hints(read_head(dom), url))
     judgement = select_article(blocks, outline, classify_page(outline))
     dom.check_budget("judging its blocks")
-    features = compute_features(blocks, outline)  # of every block, where judging passes over some
+    features = compute_features(blocks, outline)  # of every block; the usual scoring skips some
     dom.check_budget("judging all of its blocks")
-    whys = explain_blocks(blocks, features, judgement.kept)
+    reasons = explain_blocks(blocks, features, judgement.kept)
     return [
         ExplainedBlock(is_kept, score, why, text)
-        for is_kept, score, why, text in zip(judgement.kept, judgement.scores, whys, blocks.texts, strict=True)
+        for is_kept, score, why, text in zip(judgement.kept, judgement.scores, reasons, blocks.texts, strict=True)
     ]
 
 
 def resolve_urls(content: Content, url: str) -> Content:
-    """The document with absolute addresses, spelled as a crawl would give them."""
+    """The content with absolute URLs, written as a crawl writes them."""
     base = resolve_base(content.base_href, url)
     most = count_resolvable((link.href for link in content.links), base)
-    cut_why = f"read to link {most:,}, for its base is so long" if most < len(content.links) else ""
+    cut_why = (
+        f"only the first {most:,} links are resolved: the base URL is too long" if most < len(content.links) else ""
+    )
     links = [(link, _web_url(link.href, base)) for link in content.links[:most]]
     return msgspec.structs.replace(
         content,
@@ -156,5 +158,5 @@ def _encode_body(html: str | bytes, content_type: str | None) -> tuple[bytes, st
     declared = "text/html" if content_type is None else content_type
     if isinstance(html, bytes):
         return html, declared
-    # Whatever encoding the type or the page itself names was that of bytes which are no more.
+    # The declared encoding is that of the original bytes, not of this text.
     return html.encode("utf-8", "replace"), f"{declared.partition(';')[0]}; charset=utf-8"

@@ -1,12 +1,11 @@
-"""Notices when the crawl stops moving, looks for the cause, and ends what cannot be healed.
+"""Detects that crawl stalled, looks for the cause, and ends a run that cannot recover.
 
-Two kinds of standstill. The event loop itself is blocked (something computes or waits where it must not): a thread
-watches for that. Or the loop runs, but no visit ends though some are in flight, or the engine no longer takes its
-turns: then the network and the database are looked at. A network that is down is waited for (`connectivity`), and so is
-a server that the database knows to be away, however long it takes. A database that does not answer for no such reason, and
-a standstill that nothing explains, end the run with an error of their own: what was committed is safe, and whoever
-started us may start us again. So does a run whose database's file was deleted or replaced, and one that uses too much
-memory, after it has finished what is in flight.
+There are two kinds of stall. The event loop is blocked by code that computes or waits in it: a thread watches for that.
+Or the loop runs, but no visit ends though some are in flight, or the engine no longer looks for work: then the network
+and the database are checked. A network that is down is waited for (`connectivity`), and so is a server that the
+database knows to be unavailable, however long it takes. A database that does not answer for no such reason, and a stall
+without a cause, end the run with an error of their own: everything committed is safe, and the run can be started again.
+So does a database file that was deleted or replaced and, after the visits in flight are finished, too much memory.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ log = logging.getLogger(__name__)
 
 BLOCKED_SECONDS = 10.0
 DATABASE_TIMEOUT_SECONDS = 10.0
-"""How long a database may take for its smallest answer, on a crawl that stands still already."""
+"""How long the database may take for its smallest answer while the crawl is stalled."""
 MAX_DATABASE_CHECKS = 3
 MAX_DIAGNOSES = 3
-"""A standstill that outlasts this many is hopeless."""
+"""Checks of one stall before the run ends."""
 EXIT_GRACE_SECONDS = 30.0
 """How long a run that gave up may take to end by itself."""
 DRAIN_GRACE_SECONDS = 120.0
-"""The same when it first finishes what is in flight."""
+"""The same when it first finishes the visits in flight."""
 CONTAINER_MEMORY_SHARE = 0.9
-"""Of the memory that a container may use: above, the system would soon kill us in the middle of something."""
+"""Of the memory limit of a container: above it the system may kill the process at any time."""
 MAX_SHOWN = 10
 
 
@@ -62,13 +61,13 @@ class Supervisor:
         database_timeout_seconds: float = DATABASE_TIMEOUT_SECONDS,
         check_seconds: float = 1.0,
     ) -> None:
-        """`in_flight`: the URLs being visited, and since when. `last_activity`: when a visit last ended. `last_claim_attempt`:
-        when the loop last looked for work.
+        """`in_flight`: the URLs being visited and their start times. `last_activity`: when a visit last ended.
+        `last_claim_attempt`: when the loop last looked for work.
 
-        `ping_database` is a cheap question to the database; only whether it is answered matters. `is_database_away`: whether
-        it knows by itself that it cannot answer, and comes back by itself. `lost_file`: a file of it that is no longer
-        where it was; asked in a thread. `stop` ends the run when what is in flight
-        is committed; without it memory is not watched.
+        `ping_database` is a cheap query; only whether it is answered matters. `is_database_away`: whether the database
+        knows that its server is unavailable, and reconnects by itself. `lost_file`: a database file that is no longer
+        where it was; called in a thread. `stop` ends the run once the visits in flight are committed; without it memory
+        is not watched.
         """
         resilience = resilience or ResilienceConfig()
         self._clock = clock
@@ -90,15 +89,15 @@ class Supervisor:
         self._has_ended = threading.Event()
         self._loop_thread = 0
         self.exit_process: Callable[[int], None] | None = None
-        """The last resort when the loop is blocked for good, or will not end: `os._exit`, where the process is ours."""
+        """The last resort when the loop is blocked for good or does not end: `os._exit`, in a process of our own."""
         self.error: TenaxError | None = None
-        """Why the run was stopped; it is raised when the run has ended."""
+        """Why the run was stopped; raised when it has ended."""
         self.stalls = 0
         self.blocks = 0
 
     async def run(self) -> None:
-        """Watch until cancelled, or until there is no hope: then raises `NetworkLost`, `DatabaseTimeout`, `DatabaseLost` or
-        `CrawlStalled`."""
+        """Watch until cancelled. Raises `NetworkLost`, `DatabaseTimeout`, `DatabaseLost` or `CrawlStalled` when the run
+        cannot recover."""
         self._loop_thread = threading.get_ident()
         self._heartbeat_at = self._clock.now()
         watcher = threading.Thread(target=self._watch_loop, name="supervisor", daemon=True)
@@ -132,7 +131,7 @@ class Supervisor:
                     minutes = (self._clock.now() - moved_at) / 60
                     raise self._schedule_exit(
                         CrawlStalled(
-                            f"nothing has moved for {minutes:.0f} minutes, and neither the network nor the database is "
+                            f"no progress for {minutes:.0f} minutes, and neither the network nor the database is "
                             "the reason; everything committed is safe: run the same command again"
                         )
                     )
@@ -142,7 +141,7 @@ class Supervisor:
             await asyncio.sleep(self._check_seconds)
 
     def _last_progress_at(self) -> float:
-        """When the crawl last did something; now, when there is nothing that it could do."""
+        """When the crawl last made progress; now, when it has nothing to do."""
         if self._is_database_away() or (self._network is not None and self._network.state.is_down):
             return self._clock.now()
         if self._in_flight:
@@ -153,18 +152,18 @@ class Supervisor:
         self.stalls += 1
         oldest = sorted(self._in_flight, key=lambda visit: visit[1])[:MAX_SHOWN]
         log.error(
-            "the crawl has stalled",
+            "crawl stalled",
             extra={
                 "silent_seconds": round(self._clock.now() - last_progress_at),
                 "in_flight": len(self._in_flight),
                 "oldest": [url for url, _ in oldest],
             },
         )
-        look = await self._network.probe() if self._network is not None else None
+        probe = await self._network.probe() if self._network is not None else None
         await self._check_database()
         log.info(
-            "looked for the cause of the stall",
-            extra={"network": look.reachable_probe or look.errors if look else "not asked", "database": "answers"},
+            "stall diagnosed",
+            extra={"network": probe.reachable_probe or probe.errors if probe else "not asked", "database": "answers"},
         )
 
     async def _check_database(self) -> None:
@@ -178,12 +177,12 @@ class Supervisor:
                 return
             except TimeoutError:
                 if self._is_database_away():
-                    return  # it has just noticed, and is waited for
+                    return  # it has just noticed, and reconnects
                 why = f"no answer within {self._database_timeout_seconds:g} s"
             except DatabaseError as error:
                 why = str(error)
                 await asyncio.sleep(self._check_seconds)
-            log.warning("the database does not answer", extra={"why": why})
+            log.warning("database does not answer", extra={"why": why})
         raise self._schedule_exit(
             DatabaseTimeout(
                 f"the database does not answer: {why}; everything committed is safe: run the same command again"
@@ -198,12 +197,12 @@ class Supervisor:
             await self.check_files()
 
     async def check_files(self) -> None:
-        """Raises `DatabaseLost` when what is committed from here on would be in a file that nobody can find."""
+        """Raises `DatabaseLost` when further commits would go to a file that nobody can find."""
         if lost := await asyncio.to_thread(self._lost_file):
             raise self._schedule_exit(
                 DatabaseLost(
                     f"{lost} was deleted, moved or replaced while the crawl ran; nothing more is written: put it back "
-                    "and run the same command again, or start anew"
+                    "and run the same command again, or start over"
                 )
             )
 
@@ -221,9 +220,9 @@ class Supervisor:
                 used = await asyncio.to_thread(self._used_memory)
             if used > limit:
                 break
-        log.error("too much memory is used, so the run ends", extra={"used_bytes": used, "limit_bytes": limit})
+        log.error("memory limit exceeded, stopping", extra={"used_bytes": used, "limit_bytes": limit})
         error = MemoryExceeded(
-            f"{used / 1e6:,.0f} MB of memory are used, and {limit / 1e6:,.0f} MB are allowed "
+            f"{used / 1e6:,.0f} MB of memory used, and {limit / 1e6:,.0f} MB are allowed "
             "(`resilience.max_memory_bytes`); everything committed is safe: run the same command again"
         )
         self.error = self._schedule_exit(error, DRAIN_GRACE_SECONDS)
@@ -232,7 +231,7 @@ class Supervisor:
     # -- the end --------------------------------------------------------------------------------------------
 
     def _schedule_exit(self, error: TenaxError, seconds: float = EXIT_GRACE_SECONDS) -> TenaxError:
-        """Whatever stands still may also stand in the way of ending; then the process ends without it."""
+        """What is stalled may also prevent the end; the process then exits without it."""
         if self.exit_process is not None:
             last_resort = threading.Timer(seconds, self.exit_process, [error.exit_code])
             last_resort.daemon = True
@@ -249,9 +248,9 @@ class Supervisor:
             if blocked_seconds > self._blocked_seconds and beat != told_beat:
                 told_beat = beat
                 self.blocks += 1
-                self._log_block("the event loop is blocked", blocked_seconds)
+                self._log_block("event loop blocked", blocked_seconds)
             if blocked_seconds > MAX_DIAGNOSES * self._stall_seconds and self.exit_process is not None:
-                self._log_block("the event loop stays blocked, so this process ends", blocked_seconds)
+                self._log_block("event loop still blocked, exiting", blocked_seconds)
                 self.exit_process(CrawlStalled.exit_code)
                 return
 

@@ -1,4 +1,4 @@
-"""What a site says about itself, a sitemap or a feed, read: its URLs judged like links, and what went wrong told."""
+"""Reads sitemaps and feeds: their URLs become candidates like links, and problems are reported."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ T = TypeVar("T")
 
 MAX_EVIDENCE_CHARS = 200
 MAX_NOTICE_AGE_SECONDS = 90 * 86_400.0
-"""A change that is told of so late was seen by our own visits, or is none."""
+"""An older change was seen by our own visits, or is false."""
 MAX_CHANGE_NOTICES = 5_000
 MAX_URLS_READ = 100_000
-"""URLs read in one sitemap, however few are taken: what a limit cuts off is kept, for a run with a higher one."""
+"""URLs read in one sitemap, however few are taken: those cut off by a limit are stored for a run with a higher one."""
 
 
 def detect_url_list(body: bytes, content_type: str | None) -> UrlList:
-    """Which of them this is; neither, when it does not begin like one."""
+    """Which kind of URL list this is; empty when it does not begin like one."""
     if looks_like_sitemap(body):
         return "sitemap"
     return "feed" if looks_like_feed(body, content_type) else ""
@@ -37,9 +37,9 @@ def detect_url_list(body: bytes, content_type: str | None) -> UrlList:
 def extract_url_list(
     job: ExtractJob, rules: Rules, known: Container[str] = (), known_before: Container[str] = ()
 ) -> ExtractedPage:
-    """What a sitemap or a feed offers; rejected when it is neither.
+    """The candidates of a sitemap or feed; rejected when it is neither.
 
-    One that is said to be a sitemap may be one in any form, plain text or a feed too.
+    A document announced as a sitemap may have any form, plain text or a feed too.
     """
     form = detect_url_list(job.body, job.content_type)
     if form == "feed" and not (job.is_url_list and job.source is Source.SITEMAP):
@@ -58,9 +58,7 @@ def _extract_sitemap(
     job: ExtractJob, rules: Rules, sitemap: Sitemap, known: Container[str], known_before: Container[str]
 ) -> ExtractedPage:
     if sitemap.form == "none" or (sitemap.form == "text" and not sitemap.entries):
-        return ExtractedPage(
-            rejection=Rejected(f"url_list: {_format_problems(sitemap.problems) or 'it is no sitemap'}")
-        )
+        return ExtractedPage(rejection=Rejected(f"url_list: {_format_problems(sitemap.problems) or 'not a sitemap'}"))
     refusals: dict[str, int] = {}
     change_notices: tuple[ChangeNotice, ...] = ()
     taken, beyond = _split_at_limit(sitemap.entries, job.discovery.max_sitemap_urls)
@@ -95,19 +93,19 @@ def _extract_sitemap(
     if beyond:
         problems += (f"{len(beyond):,} entries were left out: more than {job.discovery.max_sitemap_urls:,}",)
     urls = [entry.url for entry in _iterate_entries(sitemap.entries)]
-    kept = (
+    packed = (
         _pack_listed_urls(job, rules, [], urls, SITEMAP)
         if sitemap.form == "index"
         else _pack_listed_urls(job, rules, urls)
     )
     extracted = _build_result(
-        "sitemap", len(taken), listed, candidates, _add_unstored_count(kept, refusals), problems, change_notices
+        "sitemap", len(taken), listed, candidates, _add_unstored_count(packed, refusals), problems, change_notices
     )
-    return msgspec.structs.replace(extracted, link_targets=kept)
+    return msgspec.structs.replace(extracted, link_targets=packed)
 
 
 def _split_at_limit(entries: Sequence[T], limit: int) -> tuple[Sequence[T], Sequence[T]]:
-    """Those that are taken, and those beyond the limit."""
+    """The entries within the limit, and those beyond it."""
     return entries[:limit], entries[limit:]
 
 
@@ -122,7 +120,7 @@ def _extract_feed(
     job: ExtractJob, rules: Rules, feed: Feed, known: Container[str], known_before: Container[str]
 ) -> ExtractedPage:
     if not feed.format:
-        return ExtractedPage(rejection=Rejected(f"url_list: {_format_problems(feed.problems) or 'it is no feed'}"))
+        return ExtractedPage(rejection=Rejected(f"url_list: {_format_problems(feed.problems) or 'not a feed'}"))
     named = [ListedUrl(entry.link, entry.updated or entry.published) for entry in feed.entries if entry.link]
     entries, beyond = _split_at_limit(named, job.discovery.max_sitemap_urls)
     candidates, refusals = admit_url_list(rules, job.url, job.depth, entries, Source.FEED, job.now, known, known_before)
@@ -134,17 +132,17 @@ def _extract_feed(
         refusals["max_sitemap_urls"] = len(beyond)
     listed = _hash_entries((entry.url, entry.at) for entry in entries)
     older_feeds = [feed.next_link] if feed.next_link else []
-    kept = _pack_listed_urls(job, rules, [entry.url for entry in named], older_feeds, FEED)
-    refusals = _add_unstored_count(kept, refusals)
+    packed = _pack_listed_urls(job, rules, [entry.url for entry in named], older_feeds, FEED)
+    refusals = _add_unstored_count(packed, refusals)
     change_notices = _recent_changes(job, rules, entries)
     extracted = _build_result("feed", len(feed.entries), listed, candidates, refusals, feed.problems, change_notices)
-    return msgspec.structs.replace(extracted, link_targets=kept)
+    return msgspec.structs.replace(extracted, link_targets=packed)
 
 
 def _pack_listed_urls(
     job: ExtractJob, rules: Rules, urls: Sequence[str], lists: Sequence[str] = (), rel: str = ""
 ) -> bytes | None:
-    """What is listed, as it is kept where links are: a run with other rules or limits takes it from here."""
+    """The listed URLs, stored like links: a run with other rules or limits admits them from there."""
     if not job.extract.link_graph:
         return None
     pages, named = (link_targets(rules, job.fetched_url, some) for some in (urls, lists))
@@ -152,13 +150,13 @@ def _pack_listed_urls(
 
 
 def _add_unstored_count(packed: bytes | None, refusals: dict[str, int]) -> dict[str, int]:
-    """The refusals, and how many of them other rules may allow, where what is listed is not kept."""
+    """The refusals, plus those that other rules may allow, if the listed URLs are not stored."""
     count = count_rule_refusals(refusals) if packed is None else 0
     return {**refusals, LINKS_NOT_KEPT: count} if count else refusals
 
 
 def _recent_changes(job: ExtractJob, rules: Rules, entries: Iterable[ListedUrl]) -> tuple[ChangeNotice, ...]:
-    """The latest changes that are told of, where anyone wants to know."""
+    """The latest changes, if the crawl is continuous."""
     if not job.is_continuous:
         return ()
     lately = [
@@ -191,7 +189,7 @@ def _build_result(
 
 
 def _hash_entries(entries: Iterable[tuple[str, float | None]]) -> str:
-    """Of what is listed, whatever else differs: many a feed says when it was made."""
+    """A hash of the entries alone: many feeds contain the time they were made."""
     return content_hash("\n".join(f"{url} {at}" for url, at in entries))
 
 

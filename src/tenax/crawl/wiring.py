@@ -1,6 +1,6 @@
-"""From a config to a running crawl: the only file that names a backend.
+"""Builds a running crawl from a config. The only file that names a backend.
 
-Backends that need a server are loaded where they are asked for: a crawl that uses none of them starts without them.
+Backends that need a server are imported where they are used: a crawl without them starts without them.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
 
 async def open_clock(location: Location, config: Config) -> Clock:
-    """The time of this crawl. Those who share a server have clocks that differ: all of them live in the server's time.
+    """The clock of this crawl. Processes that share a server have clocks that differ, so all use the server's time.
 
-    Raises `ConfigError` and `DatabaseError` when a server cannot be used as it is named.
+    Raises `ConfigError` or `DatabaseError` when a server cannot be used as named.
     """
     steady = SteadyClock()
     if location.server:
@@ -74,10 +74,10 @@ async def open_clock(location: Location, config: Config) -> Clock:
 async def open_database(
     location: Location, *, read_only: bool, config: Config | None = None, clock: Clock | None = None
 ) -> Database:
-    """The database of the crawl that is kept there."""
+    """The database of the crawl at this location."""
     config = config or Config()
     clock = clock or await open_clock(location, config)
-    # A pace of zero says "sites of my own, as fast as they go": then nothing else may hold the frontier back.
+    # A rate of zero means "my own sites, as fast as possible": nothing else may limit the frontier then.
     is_unhurried = config.politeness.rate_per_second > 0
     links_per_second = config.crawl.links_per_second_per_source if is_unhurried else 0.0
     sites = Sites(config)
@@ -115,7 +115,7 @@ async def _open_visited_urls(config: Config, clock: Clock) -> VisitedUrls:
 
 
 async def migrate_database(location: Location) -> tuple[int, int]:
-    """Make the tables of a crawl on a server, or bring them to this version; from which to which, 0 for none."""
+    """Create the tables of a crawl on a server, or upgrade them. Returns the versions before and after; 0: none."""
     from tenax.database.postgres import migrate
 
     return await migrate(location.server, location.schema)
@@ -124,9 +124,9 @@ async def migrate_database(location: Location) -> tuple[int, int]:
 async def rebuild_visited_filter(
     location: Location, config: Config, on_progress: Callable[[int, int], None]
 ) -> tuple[int, int]:
-    """Fill the filter of known URLs anew from the database on a server; how many went out of it and how many came in.
+    """Rebuild the filter of known URLs from the database on a server. Returns how many were removed and added.
 
-    `on_progress` hears how many are in so far, and about how many there will be.
+    `on_progress` gets the number added so far and the estimated total.
     """
     from tenax.database.postgres import refill_visited_set
 
@@ -138,7 +138,7 @@ async def rebuild_visited_filter(
 
 
 def move_crawl_aside(directory: Path, config: Config, now: float) -> Path | None:
-    """Move an earlier crawl in this directory out of the way; where it went, or None when there was none."""
+    """Move an earlier crawl in this directory aside. Returns its new directory, or None when there was none."""
     names = [DATABASE_FILE, f"{DATABASE_FILE}-wal", f"{DATABASE_FILE}-shm", config.events.jsonl]
     there = [directory / name for name in names if name and (directory / name).is_file()]
     if not there:
@@ -162,10 +162,10 @@ async def build_app(
     *,
     is_endless: bool = False,
 ) -> App:
-    """Everything a crawl needs, started and ready to run; one that `is_endless` waits for work when it has none."""
-    near, sites = MemoryHosts(), Sites(config)
+    """Everything a crawl needs, started and ready to run; with `is_endless` it waits when it has no work."""
+    local_hosts, sites = MemoryHosts(), Sites(config)
     await database.set_meta(SITE_SETTINGS, encode_site_settings(config))
-    sharing = await _open_sharing(config, database, clock, near)
+    sharing = await _open_sharing(config, database, clock, local_hosts)
     transports = build_transports(
         config,
         sites,
@@ -177,10 +177,10 @@ async def build_app(
     pipeline = Pipeline(transports, clock, sites, normalize_options(config.urls))
     readers = build_reader_pool(config.pool)
     crawl_rules = CrawlRules(database, rules, is_shared=bool(location.server))
-    watch = NetworkState(config.resilience)
+    network_state = NetworkState(config.resilience)
     engine = Engine(
-        database, sharing.hosts if sharing else UnsharedHosts(near), pipeline, readers, crawl_rules, clock, config.crawl, sites,
-        watch, _count_shared_visits(on_visit, sharing), is_endless=is_endless,
+        database, sharing.hosts if sharing else UnsharedHosts(local_hosts), pipeline, readers, crawl_rules, clock,
+        config.crawl, sites, network_state, _count_shared_visits(on_visit, sharing), is_endless=is_endless,
     )  # fmt: skip
     relays = _build_relays(location, database, config)
     supervisor = Supervisor(
@@ -189,7 +189,7 @@ async def build_app(
         lambda: engine.last_activity,
         config.resilience,
         last_claim_attempt=lambda: engine.last_claim_attempt,
-        network=NetworkMonitor(watch, config.resilience, clock, engine.set_pause),
+        network=NetworkMonitor(network_state, config.resilience, clock, engine.set_pause),
         ping_database=lambda: database.get_meta("command"),
         is_database_away=lambda: database.is_unavailable,
         lost_file=database.lost_file,
@@ -199,7 +199,7 @@ async def build_app(
     if sharing:
         background.append(lambda: sharing.run(lambda: next((url for url, _ in engine.in_flight.values()), "")))
     parts: list[Closable] = [readers, transports, *([sharing] if sharing else [])]
-    app = App(database, near, engine, crawl_rules, relays, supervisor, background, parts)
+    app = App(database, local_hosts, engine, crawl_rules, relays, supervisor, background, parts)
     try:
         await asyncio.gather(readers.start(), *(relay.open() for relay in relays))
     except BaseException:
@@ -209,7 +209,7 @@ async def build_app(
 
 
 async def _open_sharing(config: Config, database: Database, clock: Clock, local_hosts: MemoryHosts) -> Sharing | None:
-    """What is shared through Redis. Workers of one database hear through that who of them does not reach it."""
+    """What is shared through Redis. Workers of one database learn from it which of them cannot reach Redis."""
     if not config.redis.url:
         return None
     from tenax.database.postgres import PostgresDatabase
@@ -223,7 +223,7 @@ async def _open_sharing(config: Config, database: Database, clock: Clock, local_
 
 
 def _clock_tasks(clock: Clock, database: Database, sharing: Sharing | None) -> list[BackgroundTask]:
-    """A clock at a server's time is compared with it now and then, whichever `open_clock` has asked."""
+    """Compare a clock with its server's time regularly, if `open_clock` chose one."""
     if not isinstance(clock, ShiftedClock):
         return []
     from tenax.database.postgres import PostgresDatabase
@@ -237,7 +237,7 @@ def _clock_tasks(clock: Clock, database: Database, sharing: Sharing | None) -> l
 def _count_shared_visits(
     on_visit: Callable[[Visit, Admission], None], sharing: Sharing | None
 ) -> Callable[[Visit, Admission], None]:
-    """Visits are also counted where all workers are."""
+    """Count visits for all workers too."""
     if sharing is None:
         return on_visit
     presence = sharing.presence
@@ -263,31 +263,31 @@ def build_transports(
     *,
     max_visits: int = 1,
 ) -> Transports:
-    """Every way of fetching that is wanted and installed; `turns` instead of those shared on this machine.
+    """Every transport that is wanted and installed; `rate_limiter` replaces the one shared on this machine.
 
-    `max_visits`: how many may be in flight at the same time, if the system allows that many open files.
+    `max_visits`: visits in flight at the same time, if the system allows that many open files.
 
     Must be called while the event loop runs.
     """
     files = FileLimit(max_visits)
     guard = Guard(config.guard, clock, allowed_origins)
     pools = build_proxy_pools(sites, random.random)
-    ways: dict[TransportKind, Transport] = {TransportKind.HTTP: HttpTransport(config.fetch, guard, clock, pools)}
+    transports: dict[TransportKind, Transport] = {TransportKind.HTTP: HttpTransport(config.fetch, guard, clock, pools)}
     if missing_requirement(TransportKind.CURL, config) is None:
-        ways[TransportKind.CURL] = CurlTransport(config.fetch, guard, clock, pools)
+        transports[TransportKind.CURL] = CurlTransport(config.fetch, guard, clock, pools)
     if missing_requirement(TransportKind.BROWSER, config) is None:
-        ways[TransportKind.BROWSER] = BrowserTransport(config.browser, config.fetch, guard, clock, pools)
+        transports[TransportKind.BROWSER] = BrowserTransport(config.browser, config.fetch, guard, clock, pools)
     sharing = next((site.politeness for site in sites if site.politeness.share_rate_limit), config.politeness)
     interval = RequestInterval(config.crawl.request_interval_seconds)
     if rate_limiter is not None:
-        return Transports(ways, guard, rate_limiter, clock, interval, is_always_shared=True, files=files)
+        return Transports(transports, guard, rate_limiter, clock, interval, is_always_shared=True, files=files)
     return Transports(
-        ways, guard, ImmediateRateLimiter(open_rate_limiter(sharing, clock)), clock, interval, files=files
+        transports, guard, ImmediateRateLimiter(open_rate_limiter(sharing, clock)), clock, interval, files=files
     )
 
 
 def missing_requirement(transport: TransportKind, config: Config) -> str | None:
-    """What to install before this way can be gone; None when it can."""
+    """What to install before this transport can be used; None when it can."""
     match transport:
         case TransportKind.HTTP:
             return None
@@ -298,11 +298,11 @@ def missing_requirement(transport: TransportKind, config: Config) -> str | None:
 
 
 def _build_relays(location: Location, database: Database, config: Config) -> tuple[Relay, ...]:
-    """Every sink that is wanted; those on servers are the same for all workers that share the database."""
+    """Every sink that is wanted; those on servers are shared by all workers of the database."""
     events, relays, is_shared = config.events, [], bool(location.server)
     if events.jsonl and location.directory is not None:
         file = location.directory / events.jsonl
-        # Of the files that machines write from one database, each has a cursor of its own.
+        # Several machines may write files from one database: each file has its own cursor.
         name = f"jsonl {platform.node()}:{file.absolute()}" if location.server else "jsonl"
         relays.append(Relay(database, JsonlSink(file, events.text, name)))
     if events.kafka:

@@ -1,12 +1,12 @@
-"""Events: what the database's outbox tells the outside, and where it goes.
+"""Events: the database's outbox, and the sinks that its events go to.
 
-A page's event is written in the same transaction as the page, so none is lost and none is told of a page that was not
-kept. The relay reads the outbox in order and hands it to a *sink*; the sink's cursor lives in the database too. A sink
-that can put events and cursor together (a file and its length) tells every event exactly once, also across kill -9;
-others tell at least once, and an event's `seq` lets the reader drop what it has already.
+A page's event is written in the same transaction as the page, so no event is lost, and none is about a page that was
+not stored. The relay reads the outbox in order and writes it to a *sink*; the sink's cursor is in the database too. A
+sink that stores events and cursor together (a file and its length) writes every event exactly once, even after kill -9;
+others write at least once, and a reader drops repeated events by their `seq`.
 
-Where many processes share a database, all of them have the same sinks, and for each sink one of them *leads*: it alone
-carries events there. When it dies another takes over within seconds, from the cursor on.
+Processes that share a database have the same sinks, and for each sink one of them is the *leader*: only it writes
+events there. When it dies another one takes over within seconds, from the cursor on.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class Outbox(Protocol):
     async def subscribe(self, sink: str) -> Cursor: ...
 
     async def advance(self, sink: str, cursor: Cursor) -> None:
-        """Remember how far it has come; a cursor never goes back, whoever asks."""
+        """Store the cursor; it never moves back, whoever calls."""
 
     async def is_leader(self, sink: str) -> bool:
-        """Whether this process may carry this sink's events now. Asked again and again; that is cheap.
+        """Whether this process is the leader for this sink now. Cheap enough to call often.
 
-        Once true it stays true until it was said to be false: then whatever was begun must end.
+        Once true it stays true until it was returned as false: then all work in progress must end.
         """
 
 
@@ -39,15 +39,15 @@ class Sink(Protocol):
 
     @property
     def name(self) -> str:
-        """Under this name the database keeps its cursor."""
+        """The name of its cursor in the database."""
 
     async def open(self, cursor: Cursor, is_behind: bool) -> None:
-        """Come back to where the cursor says the sink was; raises `SinkError` when that cannot be.
+        """Resume at the cursor; raises `SinkError` when that is impossible.
 
-        `is_behind` says that events wait: the sink may hold some of them already, from a run that was killed.
+        `is_behind`: events wait, and the sink may have some of them already, from a run that was killed.
         """
 
     async def write(self, events: Sequence[Event]) -> Cursor:
-        """Take these events for good; the cursor to keep once they are safe."""
+        """Store these events durably; returns the cursor to keep."""
 
     async def close(self) -> None: ...

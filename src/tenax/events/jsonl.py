@@ -1,7 +1,7 @@
-"""Events as lines of JSON in a file, each exactly once.
+"""Events as JSON lines in a file, each exactly once.
 
-The cursor remembers how long the file was when its last event was safe. After a crash the file may be longer: those
-bytes belong to events that will be told again, so they are cut off first.
+The cursor contains the length of the file after its last durable event. After a crash the file may be longer: those
+bytes belong to events that will be written again, so they are cut off first.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from tenax.events.page_line import encode_page_line
 from tenax.model import Cursor, Event
 
 LOCK_TIMEOUT_SECONDS = 5.0
-"""How long whoever wrote the file before us may take to notice that we do now."""
+"""How long the previous writer of the file may take to notice that it lost the lead."""
 POLL_SECONDS = 0.05
 WRITE_CHUNK_BYTES = 256 * 1024
-"""About so much is written at once, for which the same memory is used each time."""
+"""Written at once, about; the same buffer is used each time."""
 
 
 class JsonlSink:
-    """Appends to one file, as long as nobody else does."""
+    """Appends to one file, as its only writer."""
 
     def __init__(self, file: Path, with_text: bool, name: str = "jsonl") -> None:
-        """A database that several machines share needs a `name` that says which of their files it is."""
+        """On a database shared by several machines, `name` must identify the file."""
         self.name = name
         self._path = file
         self._with_text = with_text
@@ -55,17 +55,19 @@ class JsonlSink:
             if 0 < length < position:
                 raise SinkError(
                     f"{self._path} is shorter than this crawl left it; put it back, or move it away and the crawl "
-                    "goes on in a new file (`tenax export` writes everything again)"
+                    "continues in a new file (`tenax export` writes everything again)"
                 )
             if length > position and not is_behind:
-                raise SinkError(f"{self._path} holds lines that this crawl did not write; move it away, or use another")
-            # An absent file was taken away on purpose: what comes next starts a new one.
+                raise SinkError(
+                    f"{self._path} has lines that this crawl did not write; move it away, or use another file"
+                )
+            # A missing file was removed on purpose: start a new one.
             self._file.truncate(min(position, length))
         except OSError as error:
             raise SinkError(f"{self._path} cannot be written: {os.strerror(error.errno or 0)}") from None
 
     def _lock(self, file: IO[bytes]) -> None:
-        """In a thread of its own: the kernel has no lock that is waited for, but not for ever."""
+        """In a thread, because no file lock has a timeout."""
         end = time.monotonic() + LOCK_TIMEOUT_SECONDS
         while True:
             try:
@@ -98,6 +100,6 @@ class JsonlSink:
 
 
 def _write_lines(file: IO[bytes], lines: Sequence[bytes]) -> None:
-    rest = memoryview(b"\n".join([*lines, b""]))
-    while rest:
-        rest = rest[file.write(rest) :]
+    remaining = memoryview(b"\n".join([*lines, b""]))
+    while remaining:
+        remaining = remaining[file.write(remaining) :]

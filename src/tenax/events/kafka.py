@@ -1,11 +1,11 @@
 """Events to Kafka: acknowledged by every replica, in order for each URL, at least once.
 
-The producer is librdkafka's, idempotent: what it sends again after an error is neither doubled nor overtaken. A broker
-that is away is waited for as long as it takes; meanwhile events stay in the database. What a run that was killed had sent
-without moving its cursor is sent again by the next one: `seq` tells a reader what it has already.
+The producer is librdkafka's, idempotent: retries neither duplicate nor reorder messages. An unavailable broker is
+waited for as long as it takes; meanwhile events stay in the database. Events that a killed run had sent without moving
+its cursor are sent again: readers recognize them by `seq`.
 
-Batches are compressed by gzip: it is the one codec that every Kafka client brings along, in any language. It costs more
-than the others, and is done in librdkafka's own thread.
+Batches are compressed with gzip, the one codec that every Kafka client has, in any language. It costs more than others,
+and runs in librdkafka's own thread.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ log = logger(__name__)
 POLL_SECONDS = 0.1
 METADATA_TIMEOUT_SECONDS = 5.0
 RETRY_DELAYS_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
-"""Between tries of what Kafka refused for a reason that a person may cure."""
+"""Between attempts after a refusal that an operator may fix."""
 MAX_MESSAGE_BYTES = 1_000_000
-"""What brokers take by default; the rest of a megabyte is for the headers."""
+"""The brokers' default limit; the rest of a megabyte is for the headers."""
 GZIP_LEVEL = 1
-"""The quickest: what the usual level saves beyond it is not worth three times the work."""
+"""The fastest: the default level costs three times as much for little gain."""
 MAX_SMALL_TEXT_CHARS = 1000
-"""Characters of title and description that are told of a page too large for Kafka."""
+"""Characters of title and description in the event of a page that is too large for Kafka."""
 _SERVERS_PATTERN = re.compile(r"[\w.\[\]:-]+:[0-9]{1,5}(,[\w.\[\]:-]+:[0-9]{1,5})*")
 
 
@@ -51,10 +51,10 @@ class Message(NamedTuple):
 
 
 class KafkaProducer:
-    """Sends messages and knows which of them every replica has. Used by one event loop."""
+    """Sends messages and tracks which of them every replica has. For one event loop."""
 
     def __init__(self, servers: str, max_message_bytes: int = MAX_MESSAGE_BYTES, compression: str = "gzip") -> None:
-        """`compression` is a codec that every reader must have: not all of them bring more than gzip."""
+        """`compression` must be a codec that every reader has: some have only gzip."""
         _check_servers(servers)
         from confluent_kafka import KafkaException, Producer
 
@@ -64,7 +64,7 @@ class KafkaProducer:
             "bootstrap.servers": servers,
             "enable.idempotence": True,
             "acks": "all",
-            "message.timeout.ms": 0,  # a broker that is away is waited for
+            "message.timeout.ms": 0,  # wait for an unavailable broker
             "message.max.bytes": max_message_bytes,
             "linger.ms": 2,
             "compression.type": compression,
@@ -85,7 +85,7 @@ class KafkaProducer:
         self._thread.start()
 
     async def check_broker(self) -> bool:
-        """Whether a broker answers now; says so when none does, because everything else only waits."""
+        """Whether a broker answers now; logs a warning when none does, because everything else only waits."""
         from confluent_kafka import KafkaException
 
         try:
@@ -96,7 +96,7 @@ class KafkaProducer:
         return True
 
     async def send(self, topic: str, messages: Sequence[tuple[bytes, bytes]]) -> list[KafkaError | None]:
-        """Send them in order; for each, None when every replica has it, or why it will never be taken."""
+        """Send them in order; for each, None when every replica has it, or why it will never be accepted."""
         batch = _Batch(self._loop, len(messages))
         for number, (key, value) in enumerate(messages):
             await self._produce(topic, key, value, batch, number)
@@ -108,7 +108,7 @@ class KafkaProducer:
         def delivered(error: KafkaError | None, message: Delivered) -> None:
             if error is None and self._is_unavailable:
                 self._is_unavailable = False
-                log.info("Kafka is back", servers=self.servers)
+                log.info("Kafka available again", servers=self.servers)
             batch.record_delivery(number, error)
 
         while True:
@@ -116,14 +116,14 @@ class KafkaProducer:
                 self._producer.produce(topic, value, key, on_delivery=delivered)
                 return
             except BufferError:
-                # librdkafka holds all it may: Kafka is slower than we are, or away.
+                # librdkafka's queue is full: Kafka is slower than we are, or unavailable.
                 await asyncio.sleep(POLL_SECONDS)
             except KafkaException as error:
                 batch.record_delivery(number, error.args[0])
                 return
 
     async def close(self) -> None:
-        """End now; what was not acknowledged may or may not arrive."""
+        """End now; messages without acknowledgement may or may not arrive."""
         self._stop_requested.set()
         await asyncio.to_thread(self._thread.join)
         self._producer.purge()
@@ -134,16 +134,16 @@ class KafkaProducer:
             self._producer.poll(POLL_SECONDS)
 
     def _on_error(self, error: KafkaError) -> None:
-        """Called from the thread too, for every connection that breaks; a person hears of it once."""
+        """Called from the thread too, for every broken connection; logged once per outage."""
         with self._error_lock:
             if self._is_unavailable:
                 return
             self._is_unavailable = True
-        log.warning("Kafka is in trouble; what it is to be told waits", servers=self.servers, why=error.str())
+        log.warning("Kafka unavailable, events queued", servers=self.servers, why=error.str())
 
 
 class _Batch:
-    """Messages sent together; settled from the producer's thread."""
+    """Messages sent together; completed from the producer's thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, count: int) -> None:
         self._loop = loop
@@ -168,7 +168,7 @@ class _Batch:
 
 
 class KafkaSink:
-    """Tells every page to one topic, keyed by the URL's hash: all that is told of a URL stays in order."""
+    """Writes every page to one topic, keyed by the URL's hash: the events of a URL stay in order."""
 
     name = "kafka"
 
@@ -180,7 +180,7 @@ class KafkaSink:
         max_message_bytes: int = MAX_MESSAGE_BYTES,
         compression: str = "gzip",
     ) -> None:
-        """Raises `ConfigError` at once when these servers cannot be, also for someone who never opens it."""
+        """Raises `ConfigError` at once when these servers are invalid, even if the sink is never opened."""
         _check_servers(servers)
         self._compression = compression
         self._servers = servers
@@ -201,7 +201,7 @@ class KafkaSink:
             number, error = failed
             if _is_too_large(error):
                 log.warning(
-                    "a page is too large for Kafka, it is told without its text",
+                    "page too large for Kafka, sent without text",
                     url=events[number].page.url,
                     bytes=len(messages[number].value),
                 )
@@ -209,10 +209,10 @@ class KafkaSink:
                     _truncate_page(events[number].page), events[number].seq, with_text=False
                 )
             else:
-                log.error("Kafka refuses an event, it is sent again later", topic=self._topic, why=error.str())
+                log.error("event refused by Kafka, will be retried", topic=self._topic, why=error.str())
                 await asyncio.sleep(RETRY_DELAYS_SECONDS[min(tries, len(RETRY_DELAYS_SECONDS) - 1)])
                 tries += 1
-            # From the first that failed on, so that a later event of the same URL is not the last one told.
+            # From the first failure on, so that an older event of a URL never comes after a newer one.
             messages, events = messages[number:], events[number:]
         return Cursor(seq=events[-1].seq)
 
@@ -222,7 +222,7 @@ class KafkaSink:
             self._producer = None
 
     async def _first_failure(self, messages: Sequence[Message]) -> tuple[int, KafkaError] | None:
-        """The first message that was not taken, and why."""
+        """The first message that was not accepted, and why."""
         assert self._producer is not None
         errors = await self._producer.send(self._topic, messages)
         return next(((number, error) for number, error in enumerate(errors) if error is not None), None)
@@ -236,7 +236,7 @@ def _check_servers(servers: str) -> None:
         raise ConfigError('Kafka needs an extra: pip install "tenax[kafka]"')
     if not _SERVERS_PATTERN.fullmatch(servers):
         raise ConfigError(
-            f"Kafka cannot be at {mask_url(servers)!r}: name brokers as host:port, with commas between them"
+            f"invalid Kafka servers {mask_url(servers)!r}: write brokers as host:port, separated by commas"
         )
 
 
@@ -247,7 +247,7 @@ def _is_too_large(error: KafkaError) -> bool:
 
 
 def _truncate_page(page: Page) -> Page:
-    """What any broker takes: the page without its texts, and no more of the rest than a reader needs to find it."""
+    """A page that any broker accepts: without its texts, and with the rest shortened to what identifies it."""
     return msgspec.structs.replace(
         page,
         text="",
@@ -262,7 +262,7 @@ def _truncate_page(page: Page) -> Page:
     )
 
 
-# librdkafka tells of every broken connection, in its own words; what a person must know comes through `_on_error`.
+# librdkafka logs every broken connection; `_on_error` logs what operators need.
 _NULL_LOGGER = logging.getLogger("tenax.kafka.librdkafka")
 _NULL_LOGGER.addHandler(logging.NullHandler())
 _NULL_LOGGER.propagate = False

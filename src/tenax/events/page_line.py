@@ -1,4 +1,4 @@
-"""A page as the outside sees it: one line of JSON."""
+"""A page in public form: one line of JSON."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ class _Link(msgspec.Struct):
 
 
 class Line(msgspec.Struct):
-    """A page as the outside sees it; every field is always there, but for the texts when they are not wanted, and
-    what is said of a page that is stale."""
+    """Every field is always present, except the texts when they are not wanted, and the fields of a stale page."""
 
     url: str
     url_hash: str
@@ -67,7 +66,7 @@ class Line(msgspec.Struct):
 
 
 def encode_page_line(page: Page, seq: int | None, with_text: bool = True) -> bytes:
-    """One line, without its end: for every reader, and inert on a terminal."""
+    """One line without its newline, safe for every reader and on a terminal."""
     return escape_json(_encode(_build_line(page, seq, with_text)))
 
 
@@ -123,5 +122,5 @@ def _format_time(at: float) -> str:
 
 
 def url_hash(url: str) -> str:
-    """SHA-256 of the URL, hex: what neighbours know a page by."""
+    """SHA-256 of the URL, hex: the public key of a page."""
     return sha256(url.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,6 +1,6 @@
 """Events to a Redis stream: in order, at least once.
 
-Each entry has the fields `seq`, `url` and `event`, which is the page as a line of JSON. A Redis that is away, full or
+Each entry has the fields `seq`, `url` and `event`, the page as a line of JSON. A Redis that is unavailable, full or
 starting is waited for as long as it takes; meanwhile events stay in the database.
 """
 
@@ -26,21 +26,21 @@ log = logger(__name__)
 ANSWER_SECONDS = 15.0
 CONNECT_SECONDS = 5.0
 RETRY_DELAYS_SECONDS = (0.1, 0.5, 1.0, 2.0, 5.0)
-"""Between tries of what Redis did not take."""
+"""Between attempts to write to Redis."""
 MAX_BATCH_BYTES = 4 * 1024 * 1024
-"""About how much is sent at once: Redis holds it twice, and serves nobody else meanwhile."""
+"""Sent at once, about: Redis holds it twice, and serves nobody else meanwhile."""
 
 Entry = dict[bytes | bytearray | memoryview | str | int | float, bytes | bytearray | memoryview | str | int | float]
-"""As the library wants it."""
+"""The type of the library."""
 
 
 class RedisSink:
-    """Adds to one stream."""
+    """Appends to one stream."""
 
     name = "redis"
 
     def __init__(self, url: str, stream: str, with_text: bool, max_entries: int = 0) -> None:
-        """`max_entries`: about how many the stream keeps; 0: all. Raises `ConfigError` when the URL cannot be."""
+        """`max_entries`: about how many the stream keeps; 0: all. Raises `ConfigError` for an invalid URL."""
         self._redis = _create_client(url)
         self._masked_url = mask_server_url(url, hides_user=True)
         self._stream = stream
@@ -56,7 +56,7 @@ class RedisSink:
                 kind = await self._redis.type(self._stream)
         except AuthenticationError as error:
             raise ConfigError(
-                f"Redis at {self._masked_url} does not let us in: {_error_text(error)}; check `events.redis`"
+                f"Redis at {self._masked_url} refuses the login: {_error_text(error)}; check `events.redis`"
             ) from None
         except (RedisError, OSError) as error:
             self._log_unavailable(error)
@@ -64,8 +64,8 @@ class RedisSink:
         kind = kind.decode() if isinstance(kind, bytes) else kind
         if kind not in ("stream", "none"):
             raise SinkError(
-                f"{self._stream!r} in Redis at {self._masked_url} is no stream but a {kind}; "
-                "give another events.redis_stream"
+                f"{self._stream!r} in Redis at {self._masked_url} is not a stream but a {kind}; "
+                "use another events.redis_stream"
             )
 
     async def write(self, events: Sequence[Event]) -> Cursor:
@@ -76,30 +76,30 @@ class RedisSink:
     async def close(self) -> None:
         from redis.exceptions import RedisError
 
-        with suppress(RedisError, OSError):  # it may not even take a goodbye
+        with suppress(RedisError, OSError):  # the connection may be broken
             await self._redis.aclose()
 
     async def _add_entries(self, entries: Sequence[Entry]) -> None:
-        """All of them at once, or none; again and again until Redis says that it has them."""
+        """Append all at once or none, and retry until Redis acknowledges them."""
         from redis.exceptions import RedisError
 
         tries = 0
         while True:
             try:
                 with preserve_cancellation():
-                    async with self._redis.pipeline(transaction=True) as told:
+                    async with self._redis.pipeline(transaction=True) as pipe:
                         for entry in entries:
-                            told.xadd(self._stream, entry, maxlen=self._max_entries, approximate=True)
-                        await told.execute()
+                            pipe.xadd(self._stream, entry, maxlen=self._max_entries, approximate=True)
+                        await pipe.execute()
             except (RedisError, OSError) as error:
-                if tries:  # the first time it may only be a connection that was closed while nobody used it
+                if tries:  # the first failure may only be an idle connection that was closed
                     self._log_unavailable(error)
                 await asyncio.sleep(RETRY_DELAYS_SECONDS[min(tries, len(RETRY_DELAYS_SECONDS) - 1)])
                 tries += 1
             else:
                 if self._is_away:
                     self._is_away = False
-                    log.info("Redis is back and takes events", redis=self._masked_url)
+                    log.info("Redis available again", redis=self._masked_url)
                 return
 
     def _build_entry(self, event: Event) -> Entry:
@@ -107,14 +107,14 @@ class RedisSink:
         return {"seq": event.seq, "url": event.page.url.encode("utf-8", "surrogatepass"), "event": line}
 
     def _log_unavailable(self, error: Exception) -> None:
-        """A person hears of it once."""
+        """Log once per outage."""
         if not self._is_away:
             self._is_away = True
-            log.warning("Redis does not take events, they wait", redis=self._masked_url, why=_error_text(error))
+            log.warning("Redis unavailable, events queued", redis=self._masked_url, why=_error_text(error))
 
 
 def _split_batches(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """In their order, about as many at a time as Redis takes well."""
+    """In order, in batches of about `MAX_BATCH_BYTES`."""
     portion: list[Entry] = []
     size = 0
     for entry in entries:

@@ -1,4 +1,4 @@
-"""The relay: carries the outbox to a sink, in order, and remembers how far it came."""
+"""The relay: moves events from the outbox to a sink, in order, and stores its cursor."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ log = logger(__name__)
 
 EVENT_BATCH_SIZE = 500
 DRAIN_SECONDS = 10.0
-"""How long a sink that takes nothing is waited for at the end; what it did not take stays in the database."""
+"""How long a sink that accepts nothing is waited for at the end; the rest stays in the database."""
 LEADER_CHECK_SECONDS = 2.0
-"""How often someone who does not lead looks whether it may, and someone who waits for a sink whether it still does."""
+"""How often a follower checks whether it is the leader, and a leader that waits for its sink whether it still is."""
 
 
 class Relay:
-    """One sink's way out of the database."""
+    """Moves events to one sink."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class Relay:
         *,
         is_shared: bool = False,
     ) -> None:
-        """`is_shared`: others have the same sink, so what is left at the end may be left to them."""
+        """`is_shared`: others have the same sink, so remaining events may be left to them at the end."""
         self._outbox = outbox
         self._sink = sink
         self._pause_seconds = pause_seconds
@@ -47,16 +47,17 @@ class Relay:
 
     @property
     def name(self) -> str:
-        """Of its sink, in the database."""
+        """The name of its sink, in the database."""
         return self._sink.name
 
     async def open(self) -> None:
-        """From now on events are kept for this sink. Raises `SinkError` when we lead and it cannot be used."""
+        """From now on events are kept for this sink. Raises `SinkError` when this process is the leader and cannot use
+        it."""
         await self._outbox.subscribe(self._sink.name)
         await self._check_leadership()
 
     async def run(self) -> None:
-        """Carry events until told to end; what is committed by then is carried too, unless the sink is away."""
+        """Write events until stopped; what is committed by then is written too, unless the sink is unavailable."""
         working = asyncio.ensure_future(self._relay_events())
         ending = asyncio.ensure_future(self._stop_requested.wait())
         try:
@@ -65,7 +66,7 @@ class Relay:
                 before = self._batches_sent
                 await asyncio.wait((working,), timeout=self._drain_seconds)
                 if not working.done() and (self.is_shared or self._batches_sent == before):
-                    log.warning("events wait in the database, the sink does not take them", sink=self._sink.name)
+                    log.warning("sink unavailable, events queued", sink=self._sink.name)
                     return
             working.result()
         finally:
@@ -87,7 +88,7 @@ class Relay:
                 await self._pause(self._pause_seconds if self._is_leader else self._leader_check_seconds)
 
     async def _check_leadership(self) -> bool:
-        """Whether we lead. Who begins to lead goes on where the last one was; who no longer does lets the sink go."""
+        """Whether this process is the leader. A new leader continues at the cursor; a former one closes the sink."""
         leads = await self._outbox.is_leader(self._sink.name)
         if leads and not self._is_leader:
             self._cursor = await self._outbox.subscribe(self._sink.name)
@@ -99,12 +100,12 @@ class Relay:
         return leads
 
     async def _release_sink(self) -> None:
-        log.info("another may carry the events from here on", sink=self._sink.name)
+        log.info("sink released to another process", sink=self._sink.name)
         self._is_leader = False
         await self._sink.close()
 
     async def _send_all(self) -> None:
-        """Everything there is by now, as long as we lead."""
+        """Write all events so far, as long as this process is the leader."""
         while events := await self._outbox.events(self._cursor.seq, EVENT_BATCH_SIZE):
             if not await self._send_batch(events):
                 return
@@ -113,7 +114,8 @@ class Relay:
                 return
 
     async def _send_batch(self, events: Sequence[Event]) -> bool:
-        """False when another leads before the sink has taken them: ours must not come after newer ones of theirs."""
+        """False when another process became the leader before the sink accepted them: ours must not come after its
+        newer ones."""
         writing = asyncio.ensure_future(self._sink.write(events))
         try:
             while not (await asyncio.wait((writing,), timeout=self._leader_check_seconds))[0]:

@@ -1,9 +1,9 @@
-"""How often a page changes, learned from visits that only tell whether it changed since the one before.
+"""Estimates how often a page changes, from visits that only show whether it changed since the previous one.
 
-The belief about a page's rate is how likely each of some rates is, from one change in decades to forty a day. A visit
-is weighed exactly: an unchanged one after t days is as likely as exp(-rate * t), a changed one, which tells "at least
-once", as 1 - exp(-rate * t). Taking it for one change is the bias that Cho and Garcia-Molina describe (Estimating
-frequency of change, 2003).
+The belief about a page's rate is a probability for each of some rates, from one change in decades to forty a day.
+Visits are weighed exactly: an unchanged one after t days has the likelihood exp(-rate * t), a changed one, which means
+"at least once", 1 - exp(-rate * t). Counting it as one change is the bias that Cho and Garcia-Molina describe
+(Estimating frequency of change, 2003).
 """
 
 from __future__ import annotations
@@ -17,24 +17,25 @@ from tenax.model import PageKind, Value
 
 RATE_STEP = 10**0.4
 RATES_PER_DAY = tuple(1e-4 * RATE_STEP**step for step in range(15))
-"""Each two and a half times the one before: visits follow the cube root of a rate, so finer ones gain nothing."""
+"""Each is two and a half times the previous one: visits follow the cube root of a rate, so a finer grid gains nothing.
+"""
 REGIME_CHANGE_DAYS = 365.0
-"""A page takes up other habits about once in so many days."""
+"""A page changes its behaviour about once in this many days."""
 MIN_WEIGHT = 1e-4
-"""Beside the most likely rates of a kind, no rate is less likely than this."""
+"""Lower bound of a prior's weights, relative to the largest."""
 HALF_RATE_AGE_DAYS = 2.0
-"""An article of this age changes half as often as a new one, and later in proportion to one over its age."""
+"""An article of this age changes half as often as a new one; later its rate is inversely proportional to its age."""
 STABLE_AGE_DAYS = 60.0
-"""From this age on it changes as any page does, at a rate of its own."""
+"""From this age on an article changes like any page, at a rate of its own."""
 PRIOR_PAGES = 10.0
-"""As many pages of a host say as much about the others as what is usual for their kind."""
+"""This many pages of a host count as much as the default prior of their kind."""
 _PACK_FORMAT = struct.Struct(f"<{len(RATES_PER_DAY)}H")
 _LOG_SCALE = 2000.0
-"""Weights are stored as logarithms, in so many parts of one: two bytes each, and the least of them is e**-32."""
+"""Weights are stored as logarithms in units of 1/2000: two bytes each, with a minimum of e**-32."""
 
 
 class Belief(Value, frozen=True):
-    """How likely each of `RATES_PER_DAY` is; together 1."""
+    """The probability of each of `RATES_PER_DAY`; the sum is 1."""
 
     weights: tuple[float, ...]
 
@@ -48,15 +49,15 @@ def _mean(weights: Sequence[float], numbers: Sequence[float]) -> float:
 
 
 def normalize_weights(weights: Sequence[float]) -> Belief:
-    """The belief in which rates are as likely as these beside each other."""
+    """The belief with these relative weights."""
     total = math.fsum(weights)
     return Belief(tuple(weight / total for weight in weights))
 
 
 def gamma_belief(changes: float, days: float) -> Belief:
-    """What is believed as if so many changes had been seen in so many days, and nothing before."""
+    """The belief after this many changes in this many days, and nothing before."""
     weights = [rate**changes * math.exp(-days * rate) for rate in RATES_PER_DAY]
-    weights[0] /= 1 - RATE_STEP**-changes  # all the slower rates, which are as good as never
+    weights[0] /= 1 - RATE_STEP**-changes  # all slower rates, which are practically never
     return normalize_weights([weight + MIN_WEIGHT * max(weights) for weight in weights])
 
 
@@ -68,11 +69,11 @@ DEFAULT_PRIORS: Mapping[PageKind, Belief] = MappingProxyType({
     PageKind.DOCUMENTATION: gamma_belief(0.25, 10.0),
     PageKind.OTHER: gamma_belief(0.25, 5.0),
 })  # fmt: skip
-"""What is believed of a page before it was visited twice; an article's rate is that of the day it was published."""
+"""The belief about a page before its second visit; an article's rate is that of its day of publication."""
 
 
 class Tally(Value, frozen=True):
-    """What the pages of one host and kind have taught: what is believed of each, added up."""
+    """The sum of the beliefs about the pages of one host and kind."""
 
     weights: tuple[float, ...] = ()
 
@@ -82,7 +83,7 @@ class Tally(Value, frozen=True):
 
 
 def prior_belief(kind: PageKind, tally: Tally | None = None) -> Belief:
-    """What to believe of a new page: what is usual for its kind, and more and more what the host's others do."""
+    """The belief about a new page: the default of its kind, replaced more and more by the host's other pages."""
     usual = DEFAULT_PRIORS[kind]
     if tally is None or not tally.is_valid:
         return usual
@@ -91,14 +92,14 @@ def prior_belief(kind: PageKind, tally: Tally | None = None) -> Belief:
 
 
 def update_tally(tally: Tally, before: Belief | None, after: Belief) -> Tally:
-    """The sums with what is now believed of a page in place of what it had added before, if anything."""
+    """The sum with the new belief about a page in place of its previous one, if any."""
     sums = tally.weights if tally.is_valid else (0.0,) * len(RATES_PER_DAY)
     gone = before.weights if before is not None else (0.0,) * len(RATES_PER_DAY)
     return Tally(tuple(max(0.0, own + new - old) for own, new, old in zip(sums, after.weights, gone, strict=True)))
 
 
 def update_unchanged(belief: Belief, days: float, prior: Belief) -> Belief:
-    """The belief after so many days without a change; its mean never rises."""
+    """The belief after this many days without a change; its mean never rises."""
     if days <= 0:
         return belief
     odds = _no_change_odds(days)
@@ -107,10 +108,10 @@ def update_unchanged(belief: Belief, days: float, prior: Belief) -> Belief:
 
 
 def update_changed(belief: Belief, days: float, prior: Belief, quiet_days: float | None = None) -> Belief:
-    """The belief after at least one change in so many days; its mean never falls.
+    """The belief after at least one change in this many days; its mean never falls.
 
-    `quiet_days`: how long ago the last of those changes was, if that is known. Then it says exactly this: one change,
-    and none since. A quiet time longer than a change takes on average is cut there: the page did change.
+    `quiet_days`: how long ago the last of those changes was, if known. That is exactly one change, and none since. A
+    quiet time longer than the mean interval between changes is cut to that: the page did change.
     """
     if days <= 0:
         return belief
@@ -124,7 +125,7 @@ def update_changed(belief: Belief, days: float, prior: Belief, quiet_days: float
 
 
 def update_from_report(belief: Belief, quiet_days: float, trust: float = 1.0, is_change: bool = True) -> Belief:
-    """The belief after it was said that the last change, or what began the quiet time, was so many days ago."""
+    """The belief after a report that the last change, or the start of the quiet time, was this many days ago."""
     odds = _no_change_odds(quiet_days)
     if is_change:
         odds = [rate * odd for rate, odd in zip(RATES_PER_DAY, odds, strict=True)]
@@ -132,19 +133,19 @@ def update_from_report(belief: Belief, quiet_days: float, trust: float = 1.0, is
 
 
 def shift_belief(belief: Belief, factor: float) -> Belief:
-    """The belief, and as likely the same about a page that changes so many times as often."""
+    """The belief, mixed half and half with the one about a page that changes this many times as often."""
     steps, last = round(math.log(factor, RATE_STEP)), len(RATES_PER_DAY) - 1
     weights = list(belief.weights)
-    for place, weight in enumerate(belief.weights):
-        weights[min(max(place + steps, 0), last)] += weight
+    for index, weight in enumerate(belief.weights):
+        weights[min(max(index + steps, 0), last)] += weight
     return normalize_weights(weights)
 
 
 def _mix_with_prior(belief: Belief, prior: Belief, days: float, odds: Sequence[float]) -> Belief:
-    """The belief before what was seen is weighed, mixed with the usual one if that explains it better.
+    """The belief before an observation, mixed with the default if that explains the observation better.
 
-    So one that falls asleep, or wakes up, is noticed after a few visits, however long it had been otherwise; and one
-    that lives as before is believed ever more firmly to.
+    So a page that stops or starts changing is noticed after a few visits, whatever its history; the belief about a page
+    that continues as before gets ever firmer.
     """
     if _mean(prior.weights, odds) <= _mean(belief.weights, odds):
         return belief
@@ -166,7 +167,7 @@ def _change_odds(days: float) -> list[float]:
 
 
 def pack_belief(belief: Belief) -> bytes:
-    """The belief in thirty bytes, as it is stored with every page."""
+    """The belief in thirty bytes, as stored with every page."""
     most = max(belief.weights)
     return _PACK_FORMAT.pack(
         *(min(round(_LOG_SCALE * math.log(most / max(weight, 1e-300))), 65535) for weight in belief.weights)
@@ -174,14 +175,14 @@ def pack_belief(belief: Belief) -> bytes:
 
 
 def unpack_belief(stored: bytes) -> Belief | None:
-    """The belief that was packed; None for what is none."""
+    """The packed belief; None when it is invalid."""
     if len(stored) != _PACK_FORMAT.size:
         return None
     return normalize_weights([math.exp(-part / _LOG_SCALE) for part in _PACK_FORMAT.unpack(stored)])
 
 
 def effective_days(since_age_days: float, until_age_days: float) -> float:
-    """How many days of a new article's changing lie between two ages of it."""
+    """How many days' worth of a new article's changes lie between two of its ages."""
     return max(0.0, _effective_age_days(until_age_days) - _effective_age_days(since_age_days))
 
 

@@ -1,8 +1,7 @@
-"""When a page is visited again: at its own pace, learned from what its visits found, within bounds and a budget.
+"""When to visit a page again: at a rate learned from its visits, within bounds and a budget.
 
-What we saw ourselves counts most: the same text or not. Then comes what the page says of itself, when it last changed
-and when it was published. What its sitemap says is believed for as long as it turns out true, and `changefreq` colours
-only what is believed before the second visit.
+Our own observations count most: the same text or not. Next come the page's own dates of change and publication. Its
+sitemap is believed for as long as it turns out right, and `changefreq` only affects the belief before the second visit.
 """
 
 from __future__ import annotations
@@ -32,18 +31,18 @@ from tenax.recrawl.visit_budget import interval_days
 
 DAY_SECONDS = 86_400.0
 EARLIEST_DATE = 631_152_000.0
-"""The year 1990: no page of the web is older, so no date is that is."""
+"""The year 1990: earlier dates on the web are wrong."""
 MIN_DATE_AGE_SECONDS = 60.0
-"""A page that says it changed within the last minute says when it was made for us."""
+"""A page that says it changed within the last minute gives the time it was generated."""
 TRUST_PAGE, TRUST_SITEMAP = 0.5, 0.25
-"""How much of a change that a page or a sitemap tells of, and of the quiet since, counts before we saw any of it."""
+"""How much a change reported by a page or sitemap, and the quiet time since, counts before we saw any of it."""
 MAX_QUIET_DAYS = 365.0
 MAX_FALSE_ALARMS = 2
-"""After so many announced changes in a row that were none, a page's sitemap is not heard."""
+"""After this many false reports of a change in a row a page's sitemap is ignored."""
 CONDITIONAL_COST = 0.8
-"""A visit that may end in a 304, beside one that brings the whole page."""
+"""The cost of a visit that may end in a 304, relative to a full one."""
 HUB_WEIGHT = 1.1
-"""An old list hides new pages as well."""
+"""An outdated list also hides new pages."""
 CHANGEFREQ_PER_DAY: Mapping[str, float] = MappingProxyType({
     "always": 24.0, "hourly": 24.0, "daily": 1.0, "weekly": 1 / 7, "monthly": 1 / 30, "yearly": 1 / 365,
     "never": 1 / 3650,
@@ -54,10 +53,10 @@ class ChangeStatus(StrEnum):
     """What a visit found."""
 
     FIRST = "first"
-    """The page is new to us: there was nothing to compare it with."""
+    """The page is new: there was nothing to compare it with."""
     CHANGED = "changed"
     UNCHANGED = "unchanged"
-    """A 304, the same text, or one as good as the same."""
+    """A 304, or practically the same text."""
     GONE = "gone"
     """404 or 410."""
     FAILED = "failed"
@@ -65,31 +64,31 @@ class ChangeStatus(StrEnum):
 
 
 class Observation(Value, frozen=True):
-    """What a visit found, and what was said about the page meanwhile; hints that cannot be are ignored."""
+    """What a visit found, and what was reported about the page since; impossible hints are ignored."""
 
     status: ChangeStatus
     kind: PageKind = PageKind.OTHER
     last_modified_at: float | None = None
-    """What the page says: its Last-Modified, or a date of change in its metadata."""
+    """From the page: its Last-Modified, or a modification date in its metadata."""
     published_at: float | None = None
     lastmod_at: float | None = None
-    """What its sitemap says."""
+    """From its sitemap."""
     changefreq: str | None = None
     has_validator: bool = False
-    """It came with an ETag or a Last-Modified: the next visit may end in a 304."""
+    """It has an ETag or Last-Modified: the next visit may end in a 304."""
 
 
 class IntervalBounds(Value, frozen=True):
-    """Between which intervals pages are visited again; a site may have its own."""
+    """Bounds of the interval between visits; a site may have its own."""
 
     min_seconds: float = 3600.0
     max_seconds: float = 90 * DAY_SECONDS
     gone_first_seconds: float = DAY_SECONDS
-    """How long after a page was first found gone it is looked for again; three times as long each time after."""
+    """How long after a page was first found gone it is checked again; three times as long after each further check."""
 
 
 def prior_kind(observation: Observation, now: float) -> PageKind:
-    """Whose pages a page is believed to be like: an article without a date may be of any age, and settled long ago."""
+    """The kind whose prior applies: an article without a date may have any age, and may have settled long ago."""
     is_dated = _credible_time(observation.published_at, now) is not None
     return PageKind.OTHER if observation.kind is PageKind.ARTICLE and not is_dated else observation.kind
 
@@ -97,9 +96,9 @@ def prior_kind(observation: Observation, now: float) -> PageKind:
 def update_history(
     history: ChangeHistory | None, observation: Observation, now: float, bounds: IntervalBounds, prior: Belief
 ) -> ChangeHistory | None:
-    """What is remembered of a page after a visit; None while nothing is known of it yet.
+    """The history of a page after a visit; None while nothing is known of it.
 
-    A failed visit, and one that found nothing, teach nothing about how often the page changes.
+    A failed visit, and one that found the page gone, say nothing about how often it changes.
     """
     if observation.status in (ChangeStatus.FAILED, ChangeStatus.GONE):
         return None if history is None else _record_miss(history, observation, now)
@@ -139,15 +138,16 @@ def _first_history(observation: Observation, now: float, prior: Belief) -> Chang
 
 
 def _apply_changefreq(prior: Belief, changefreq: str | None) -> Belief:
-    """The prior, half of it moved halfway, in orders of magnitude, to what the sitemap claims: no more is believed."""
+    """The prior, half of it moved halfway, in orders of magnitude, to the rate that the sitemap claims."""
     claimed = CHANGEFREQ_PER_DAY.get((changefreq or "").strip().lower())
     return prior if claimed is None else shift_belief(prior, math.sqrt(claimed / prior.per_day))
 
 
 def _apply_first_dates(belief: Belief, observation: Observation, published_at: float | None, now: float) -> Belief:
-    """What the page, or else its sitemap, says of the time before we came: a change then, and none since.
+    """Apply what the page, or else its sitemap, says about the time before the first visit: a change then, and none
+    since.
 
-    That an article was made is no change of it.
+    The publication of an article is not a change.
     """
     for said_at, trust in ((observation.last_modified_at, TRUST_PAGE), (observation.lastmod_at, TRUST_SITEMAP)):
         if (at := _credible_time(said_at, now)) is not None and at < now - MIN_DATE_AGE_SECONDS:
@@ -162,7 +162,7 @@ def _updated_belief(
     history: ChangeHistory, observation: Observation, now: float, bounds: IntervalBounds, prior: Belief
 ) -> Belief:
     belief = unpack_belief(history.rates) or prior
-    # A clock that jumped ahead is not evidence of years without a change; one that was set back is none at all.
+    # A clock that jumped ahead is not evidence of years without a change; one that was set back is no evidence at all.
     since = max(history.seen_at, now - 2 * bounds.max_seconds)
     days = _days_between(history.published_at, since, now)
     if observation.status is ChangeStatus.UNCHANGED:
@@ -174,14 +174,14 @@ def _updated_belief(
 
 
 def update_prior(tally: Tally, before: ChangeHistory | None, after: ChangeHistory) -> Tally:
-    """What the pages of a host and kind have taught, this visit included; a first visit teaches nothing yet."""
+    """The sum for a host and kind, this visit included; a first visit adds nothing yet."""
     if before is None or after.visits == before.visits:
         return tally
     return update_tally(tally, unpack_belief(before.rates) if before.visits > 1 else None, history_belief(after))
 
 
 def _days_between(published_at: float | None, since: float, until: float) -> float:
-    """Days that count for the belief: of an article, fewer the older it is."""
+    """Days that count for the belief: for an article, fewer the older it is."""
     if published_at is None:
         return max(0.0, until - since) / DAY_SECONDS
     return effective_days((since - published_at) / DAY_SECONDS, (until - published_at) / DAY_SECONDS)
@@ -214,27 +214,27 @@ def rate_per_day(history: ChangeHistory, now: float, ahead_days: float = 0.0) ->
 def next_visit_at(
     history: ChangeHistory, now: float, bounds: IntervalBounds, price: float, lastmod_at: float | None = None
 ) -> tuple[float, str]:
-    """When the page is to be visited again, and why then, for people.
+    """When to visit the page again, and a reason for display.
 
-    `lastmod_at`: what the sitemap has said since the last visit. The time lies within the bounds after that visit, and
-    never further ahead of now than the longest of them, wherever the clock has jumped to.
+    `lastmod_at`: reported by the sitemap since the last visit. The time is within the bounds after that visit, and
+    never further ahead of now than the upper bound, wherever the clock has jumped.
     """
     shortest, longest = bounds.min_seconds, max(bounds.min_seconds, bounds.max_seconds)
     last = min(now, history.tried_at if history.tried_at is not None else history.seen_at)
     seconds, why = _unbounded_interval(history, last, bounds, price, _is_announcement_trusted(history, lastmod_at, now))
     seconds = min(max(seconds, shortest), longest)
-    return last + seconds, f"{why}; asked again after {format_duration(seconds)}"
+    return last + seconds, f"{why}; next visit after {format_duration(seconds)}"
 
 
 def _unbounded_interval(
     history: ChangeHistory, last: float, bounds: IntervalBounds, price: float, is_announced: bool
 ) -> tuple[float, str]:
-    """How long to wait, before the bounds, and the reason."""
+    """How long to wait, before the bounds apply, and the reason."""
     if history.gone:
         seconds = bounds.gone_first_seconds * 3.0 ** min(history.gone - 1, 20)
-        return seconds, f"gone, seen so {_format_times(history.gone)}"
+        return seconds, f"gone, found so {_format_times(history.gone)}"
     if is_announced:
-        return 0.0, "its sitemap tells of a change"
+        return 0.0, "its sitemap reports a change"
     seconds = planned_days(history, last, price) * DAY_SECONDS
     if history.misses:
         return seconds * 2.0 ** min(history.misses, 20), f"failed {_format_times(history.misses)}"
@@ -242,7 +242,7 @@ def _unbounded_interval(
 
 
 def planned_days(history: ChangeHistory, now: float, price: float) -> float:
-    """The interval at this price, without bounds. Of an article that settles, the rate is that of the time ahead."""
+    """The interval at this price, without bounds. For an article that settles, the rate is that of the time ahead."""
     worth = HUB_WEIGHT if history.is_hub else 1.0
     paid = price * (CONDITIONAL_COST if history.has_validator else 1.0) / worth
     days = interval_days(rate_per_day(history, now), paid)
@@ -256,7 +256,7 @@ def _is_announcement_trusted(history: ChangeHistory, lastmod_at: float | None, n
 def _describe_history(history: ChangeHistory, now: float) -> str:
     every = format_duration(DAY_SECONDS / max(rate_per_day(history, now), 1e-9))
     if history.visits < 2:
-        return f"new, taken to change about every {every}"
+        return f"new, assumed to change about every {every}"
     settling = ", an article that settles" if history.published_at is not None else ""
     return f"changed in {history.changes} of {history.visits - 1} visits, about every {every}{settling}"
 
@@ -266,7 +266,7 @@ def _format_times(count: int) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """`40 min`, `3.5 h`, `2 d`: as much as a person wants to know."""
+    """`40 min`, `3.5 h`, `2 d`: rounded for display."""
     for unit, name in ((DAY_SECONDS, "d"), (3600.0, "h"), (60.0, "min")):
         if seconds >= unit:
             count = seconds / unit
@@ -275,5 +275,5 @@ def format_duration(seconds: float) -> str:
 
 
 def _credible_time(at: float | None, now: float) -> float | None:
-    """A time that can be: not before the web, not ahead of now, and a number at all."""
+    """A plausible time: after 1990, not in the future, and finite; else None."""
     return at if at is not None and math.isfinite(at) and EARLIEST_DATE <= at <= now else None

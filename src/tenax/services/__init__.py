@@ -1,4 +1,5 @@
-"""Services: long-running jobs that stand on the same fetching and the same manners as a crawl.
+"""Long-running services that use the same fetching and politeness rules as a crawl.
 
-`page_fetcher` turns a queue of URLs into pages and events; `scheduler` fills such a queue.
+`worker` crawls a shared database, `page_fetcher` turns a queue of URLs into pages and events, `scheduler` fills such a
+queue, and `seeds` adds seeds to a shared crawl.
 """

@@ -1,4 +1,4 @@
-"""A Redis that may be away: opened with one clear line when it cannot be used, and waited for ever after."""
+"""A connection to a Redis that may be unavailable: one clear error at the start, retries for ever afterwards."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logger(__name__)
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 15.0
 RETRY_DELAYS_SECONDS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
-"""Between tries while it is away."""
+"""Between attempts while it is unavailable."""
 
 _TRANSIENT_ERRORS = ("BUSY", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS", "OOM", "READONLY", "TRYAGAIN")
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 def create_redis_client(url: str, setting: str, answer_seconds: float = ANSWER_SECONDS) -> Redis:
-    """A client that sends nothing twice by itself: what is sent again is for us to decide. Raises `ConfigError`."""
+    """A client that never retries by itself: we decide what is sent again. Raises `ConfigError`."""
     try:
         from redis.asyncio import Redis
         from redis.asyncio.retry import Retry
@@ -47,7 +47,7 @@ def create_redis_client(url: str, setting: str, answer_seconds: float = ANSWER_S
 
 
 class RedisConnection:
-    """Calls that wait for as long as Redis is away, starting, full, or no longer the one that is written to."""
+    """Calls wait while Redis is unavailable, starting, full, or no longer the primary."""
 
     def __init__(self, url: str, setting: str) -> None:
         self.masked_url = mask_server_url(url, hides_user=True)
@@ -57,8 +57,8 @@ class RedisConnection:
         """How often a call has failed so far."""
 
     async def call_once(self, work: Callable[[], Awaitable[T]]) -> T:
-        """The first call of all. Raises `ServerUnavailable` when Redis does not answer or cannot serve us yet, and another
-        `ConfigError` when waiting would not help: whoever starts us should hear that the name is wrong."""
+        """The first call. Raises `ServerUnavailable` when Redis does not answer or cannot serve us yet, and another
+        `ConfigError` when waiting would not help."""
         from redis.exceptions import AuthenticationError, RedisError
 
         try:
@@ -66,7 +66,7 @@ class RedisConnection:
                 return await work()
         except AuthenticationError as error:
             raise ConfigError(
-                f"Redis at {self.masked_url} does not let us in: {_error_text(error)}; check `{self._setting}`"
+                f"Redis at {self.masked_url} refuses the login: {_error_text(error)}; check `{self._setting}`"
             ) from None
         except (RedisError, OSError) as error:
             is_trusted = not isinstance(error.__context__, ssl.SSLCertVerificationError)
@@ -76,7 +76,7 @@ class RedisConnection:
             ) from None
 
     async def call_with_retry(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Try until it answers. What was asked for at a bad moment may have happened all the same, more than once."""
+        """Retry until it answers. A call that failed may have had its effect all the same, more than once."""
         from redis.exceptions import RedisError
 
         tries = 0
@@ -86,29 +86,27 @@ class RedisConnection:
                     result = await work()
             except (RedisError, OSError) as error:
                 if not _is_transient(error):
-                    raise ConfigError(
-                        f"Redis at {self.masked_url} refuses what we ask of it: {_error_text(error)}"
-                    ) from None
+                    raise ConfigError(f"Redis at {self.masked_url} refuses the command: {_error_text(error)}") from None
                 self.failure_count += 1
                 if tries:
                     self._log_unavailable(error)
-                # The first time it may only be a connection that was closed while nobody used it.
+                # The first failure may only be an idle connection that was closed.
                 await asyncio.sleep(RETRY_DELAYS_SECONDS[min(tries, len(RETRY_DELAYS_SECONDS) - 1)])
                 tries += 1
             else:
                 if self._is_away:
                     self._is_away = False
-                    log.info("Redis is back", redis=self.masked_url)
+                    log.info("Redis available again", redis=self.masked_url)
                 return result
 
     def _log_unavailable(self, error: Exception) -> None:
         if not self._is_away:
             self._is_away = True
-            log.warning("Redis is away; everything waits for it", redis=self.masked_url, why=_error_text(error))
+            log.warning("Redis unavailable, waiting", redis=self.masked_url, why=_error_text(error))
 
 
 def _is_transient(error: Exception) -> bool:
-    """Whether Redis will take it later: it is away, full, starts, cannot write, or another is written to."""
+    """Whether Redis will accept it later: it is unavailable, full, starting, cannot write, or is not the primary."""
     from redis.exceptions import ConnectionError as Disconnected
     from redis.exceptions import TimeoutError as Silent
 
@@ -121,7 +119,7 @@ def _is_transient(error: Exception) -> bool:
 
 
 async def close_clients(*clients: Redis) -> None:
-    """Let go of their connections; a server that does not even take that changes nothing."""
+    """Close their connections; errors are ignored."""
     from redis.exceptions import RedisError
 
     for client in clients:
@@ -130,7 +128,7 @@ async def close_clients(*clients: Redis) -> None:
 
 
 async def await_reply(answer: Any) -> Any:
-    """The library gives some of its answers a type that may or may not be waited for."""
+    """Some methods of the library have a type that may or may not be awaitable."""
     return await answer
 
 

@@ -1,4 +1,4 @@
-"""More seeds for a crawl that others work on."""
+"""Adds seeds to a crawl that other processes work on."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tenax.urls.normalize import WebUrl, normalize, normalize_options
 
 
 class AddedSeeds(Value, frozen=True):
-    """What became of the seeds."""
+    """The result of adding seeds."""
 
     admission: Admission
     requeued: int = 0
-    """Of those that were known: how many had no page, and are visited again."""
+    """Of the known ones: those that had no page, and are visited again."""
     changed_rules: tuple[str, ...] = ()
-    """Rules that are others now than before, by name."""
+    """The names of rules that changed."""
     refused_origins: tuple[str, ...] = ()
     """Origins that a worker with the same settings refuses to connect to."""
 
@@ -37,27 +37,27 @@ async def add_seeds(
     *,
     is_shared: bool,
 ) -> AddedSeeds:
-    """Returns when they wait for a visit, and everyone who works on the crawl goes by rules that know them.
+    """Returns when the seeds wait for a visit, and all processes of the crawl use rules that include them.
 
-    `explicit_settings` names the settings that somebody has set; what a crawl goes by stays as it is where nobody did.
+    `explicit_settings` names the settings that were given; for all others the stored ones of the crawl stay.
     """
-    kept = await load_rules(database)
-    fresh = build_rules(seeds, _apply_stored_rules(config, kept, explicit_settings), year)
-    book = CrawlRules(database, kept or fresh, is_shared=is_shared)
-    await book.change(
-        lambda rules: extend_rules(rules, fresh.seeds, _apply_stored_rules(config, rules, explicit_settings), year)
+    stored = await load_rules(database)
+    new_rules = build_rules(seeds, _apply_stored_rules(config, stored, explicit_settings), year)
+    crawl_rules = CrawlRules(database, stored or new_rules, is_shared=is_shared)
+    await crawl_rules.change(
+        lambda rules: extend_rules(rules, new_rules.seeds, _apply_stored_rules(config, rules, explicit_settings), year)
     )
-    _, changed = resume_rules(book.rules, kept)
-    await readmit(database, book.rules, config, await updated_bounds(database, book.rules, config))
-    candidates = seed_candidates(fresh)
+    _, changed = resume_rules(crawl_rules.rules, stored)
+    await readmit(database, crawl_rules.rules, config, await updated_bounds(database, crawl_rules.rules, config))
+    candidates = seed_candidates(new_rules)
     admission = await database.admit(candidates)
     requeued = await database.requeue(candidates)
     names = tuple(name for name in changed if name not in ("seeds", "scope"))
-    return AddedSeeds(admission, requeued, names, find_refused_origins(fresh, config.guard))
+    return AddedSeeds(admission, requeued, names, find_refused_origins(new_rules, config.guard))
 
 
 def _apply_stored_rules(config: Config, stored: Rules | None, explicit_settings: Collection[str]) -> Config:
-    """The config, with the rules of the crawl for all that was not decided now."""
+    """The config, with the stored rules of the crawl for all settings that were not given now."""
     if stored is None:
         return config
     names = ("include", "exclude", "max_depth", "max_links_per_page")
@@ -72,9 +72,9 @@ def _apply_stored_rules(config: Config, stored: Rules | None, explicit_settings:
 
 
 def find_refused_origins(rules: Rules, guard: GuardConfig) -> tuple[str, ...]:
-    """Of the seeds, the origins that the guard refuses. Nobody typed them for a worker: it has only its settings.
+    """The origins of seeds that the guard refuses. Nobody typed them for a worker: it has only its settings.
 
-    Names are not looked up, there may be very many.
+    Names are not resolved, as there may be very many.
     """
     spelling = normalize_options(rules.urls)
     urls = [url for seed in rules.seeds if (url := normalize(seed, None, spelling)) is not None]

@@ -1,4 +1,4 @@
-"""Starting a service while a server that it needs is away: tried again and again, until it is there or nobody waits."""
+"""Starts a service whose server may be unavailable: retried until the server answers or the service is stopped."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ log = logger(__name__)
 T = TypeVar("T")
 
 RETRY_DELAYS_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
-"""Between tries; the last one for as long as it takes."""
+"""Between attempts; the last one repeats."""
 JITTER_SHARE = 0.1
-"""Of each pause, by chance: many are started at the same moment, and must not come at the same one."""
+"""Random part of each delay: services started at the same moment must not retry at the same moment."""
 
 
 class StopSignal:
-    """Somebody wants a service to end; whether it is still starting or runs already."""
+    """A request to stop a service, whether it is still starting or already runs."""
 
     def __init__(self) -> None:
         self.is_requested = asyncio.Event()
@@ -36,7 +36,7 @@ class StopSignal:
             self._stop()
 
     def set_handler(self, stop: Callable[[], None]) -> None:
-        """From now on this ends it; at once, when that was asked for already."""
+        """From now on this stops the service; called at once when a stop was requested already."""
         self._stop = stop
         if self.is_requested.is_set():
             stop()
@@ -45,24 +45,24 @@ class StopSignal:
 async def open_when_available(
     open_service: Callable[[], Coroutine[Any, Any, T]], stop_signal: StopSignal, pause: Pause = pause
 ) -> T | None:
-    """What `open_service` gives as soon as its servers answer; None when an end was asked for before.
+    """The result of `open_service` once its servers answer; None when a stop was requested before.
 
-    What waiting cannot cure is raised at once.
+    Errors that waiting cannot fix are raised at once.
     """
-    said = ""
+    last_error = ""
     for tries in count():
         try:
             result = await run_until_set(stop_signal.is_requested, open_service())
         except (ServerUnavailable, DatabaseUnavailable) as error:
-            if str(error) != said:
-                said = str(error)
-                log.warning("a server is away, waiting for it", why=said)
+            if str(error) != last_error:
+                last_error = str(error)
+                log.warning("server unavailable, waiting", why=last_error)
             seconds = RETRY_DELAYS_SECONDS[min(tries, len(RETRY_DELAYS_SECONDS) - 1)]
             await pause(stop_signal.is_requested, seconds * (1 + JITTER_SHARE * random.random()))
         else:
-            if said and result is not None:
-                log.info("every server is there")
+            if last_error and result is not None:
+                log.info("all servers available")
             return result
         if stop_signal.is_requested.is_set():
             return None
-    raise AssertionError("there is no end of tries")
+    raise AssertionError("retries never end")

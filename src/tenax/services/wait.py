@@ -1,4 +1,4 @@
-"""Waiting for news, for so long at most; a test hands in another way to let time pass."""
+"""Wait for an event with a timeout; tests pass another implementation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Pause: TypeAlias = Callable[[asyncio.Event, float], Awaitable[None]]
 
 
 async def pause(event: asyncio.Event, seconds: float) -> None:
-    """Until there is news, or the time is up."""
+    """Returns on the event or after the timeout."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()

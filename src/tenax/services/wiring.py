@@ -1,4 +1,4 @@
-"""From a config to a running service: which backends it stands on."""
+"""Builds running services from a config, and chooses their backends."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Closable(Protocol):
 
 
 class PageFetcherApp:
-    """The parts of one page-fetcher, put together; closed in the order they are given."""
+    """The parts of one page-fetcher; closed in the order given."""
 
     def __init__(self, fetcher: PageFetcher, parts: Sequence[Closable]) -> None:
         self.fetcher = fetcher
@@ -52,7 +52,7 @@ class PageFetcherApp:
 
 
 class _BackgroundTask:
-    """Work that goes on beside a service until that is closed."""
+    """Runs beside a service until the service is closed."""
 
     def __init__(self, work: Coroutine[Any, Any, None]) -> None:
         self._task = asyncio.get_running_loop().create_task(work)
@@ -66,37 +66,41 @@ async def open_page_fetcher(
 ) -> PageFetcherApp:
     """Everything a page-fetcher needs, ready to run.
 
-    Raises `ServerAway` when Redis does not answer, another `ConfigError` when a server cannot be used as named.
+    Raises `ServerUnavailable` when Redis does not answer, another `ConfigError` when a server cannot be used as named.
     """
     steady, own, worker = clock or SteadyClock(), config.page_fetcher, worker_name()
     parts: list[Closable] = []
     try:
         queue = await RedisQueue.open(own, worker)
         parts.append(queue)
-        # Turns are shared with other machines, whose clocks may differ: all of them live in the time of Redis.
+        # The rate limit is shared with other machines, whose clocks may differ: all use the time of Redis.
         clock = clock or ShiftedClock(steady, await redis_clock_offset(own.redis_url, steady))
-        # That Redis is away is said by the queue, which then waits as everything does.
-        reach = await BestEffortRedis.open(own.redis_url, clock, fallback_note="")
-        parts.append(reach)
+        # The queue logs that Redis is unavailable, and waits then like everything else.
+        redis = await BestEffortRedis.open(own.redis_url, clock, fallback_note="")
+        parts.append(redis)
         if isinstance(clock, ShiftedClock):
-            parts.append(_BackgroundTask(follow_server_clock(clock, reach.clock_offset_seconds)))
-        # Readers of these events may have no codec but those of their language; the events are small.
+            parts.append(_BackgroundTask(follow_server_clock(clock, redis.clock_offset_seconds)))
+        # Readers of these events may have only the codecs of their language; the events are small.
         producer = KafkaProducer(own.kafka_bootstrap_servers, compression="none")
         topic = Topic(producer, own.webpage_log_topic)
         parts.append(topic)
         await producer.check_broker()
         sites = Sites(fetch_config(config))
-        # Without Redis there is nowhere to put a page, and no other way to hear of the others: nobody takes a turn.
-        rate_limiter = RedisRateLimiter(reach, worker, lambda: 0)
+        # Without Redis there is nowhere to store a page, and no other way to learn about other workers: no permits are
+        # given.
+        rate_limiter = RedisRateLimiter(redis, worker, lambda: 0)
         transports = build_transports(fetch_config(config), sites, clock, (), rate_limiter, max_visits=own.concurrency)
         parts.append(transports)
     except BaseException:
         for part in reversed(parts):
             await part.close()
         raise
-    near = MemoryHosts()
+    local_hosts = MemoryHosts()
     hosts = CachedHosts(
-        RedisHosts(reach, near), near, clock, lambda origin: sites.for_origin(origin).politeness.rate_per_second == 0
+        RedisHosts(redis, local_hosts),
+        local_hosts,
+        clock,
+        lambda origin: sites.for_origin(origin).politeness.rate_per_second == 0,
     )
     pipeline = Pipeline(transports, clock, sites, NormalizeOptions())
     bodies = BodyBudget(config.crawl.max_body_memory_bytes, own.concurrency)
@@ -107,20 +111,21 @@ async def open_page_fetcher(
 
 
 async def page_fetcher_status(config: Config) -> QueueStatus:
-    """How the queue of the page-fetchers stands. Raises `ConfigError` when Redis does not answer."""
+    """The status of the page-fetchers' queue. Raises `ConfigError` when Redis does not answer."""
     return await read_queue_status(config.page_fetcher)
 
 
 async def open_worker(config: Config, worker_metrics: WorkerMetrics) -> Worker:
-    """A worker on the database that `database.url` names, ready to run.
+    """A worker on the database of `database.url`, ready to run.
 
-    Raises `DatabaseAway` or `ServerAway` when a server does not answer, others when it cannot be used as named.
+    Raises `DatabaseUnavailable` or `ServerUnavailable` when a server does not answer, others when it cannot be used as
+    named.
     """
     location = crawl_location(config, None)
     clock = await open_clock(location, config)
     database = await open_database(location, read_only=False, config=config, clock=clock)
     try:
-        # Before anyone has given seeds there are no rules; nothing waits for a visit then either.
+        # Without seeds there are no rules yet, and nothing waits for a visit.
         rules = await load_rules(database) or build_rules((), config, datetime.fromtimestamp(clock.now(), UTC).year)
         app = await build_app(location, database, rules, config, clock, (), worker_metrics.on_visit, is_endless=True)
     except BaseException:

@@ -1,4 +1,4 @@
-"""A worker: crawls what the database holds until it is stopped, beside any number of others."""
+"""A worker: crawls what is in the database until it is stopped, beside any number of others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ METRICS_INTERVAL_SECONDS = 1.0
 
 
 class WorkerMetrics:
-    """What happens in a worker, in numbers."""
+    """The metrics of a worker."""
 
     def __init__(self) -> None:
         self.metrics = Metrics()
@@ -36,7 +36,7 @@ class WorkerMetrics:
             self._meter.record_visit(visit)
 
     async def update_gauges(self) -> None:
-        """Bring the gauges up to date until it is cancelled."""
+        """Update the gauges until cancelled."""
         while self._meter is not None:
             self.metrics.update_progress(self._meter.progress())
             await asyncio.sleep(METRICS_INTERVAL_SECONDS)
@@ -53,16 +53,16 @@ class Worker:
 
     async def run(self) -> None:
         if count := await run_until_set(self._stop_requested, self._app.requeue_browser_tasks()):
-            log.info("URLs that waited for a browser are visited again", count=count)
+            log.info("tasks waiting for a browser requeued", count=count)
         await self._app.run(self._worker_metrics.update_gauges, lambda: self._app.abandon_after(self._grace_seconds))
 
     def stop(self) -> None:
-        """Claim no more; what is in flight is finished, or waits for others when it takes too long."""
+        """Claim nothing more; visits in flight are finished, or left to others when they take too long."""
         self._app.stop()
         self._stop_requested.set()
 
     def set_exit_handler(self, exit_process: Callable[[int], None]) -> None:
-        """`exit_process` is called with an exit code when it has given up, and does not come to its end by itself."""
+        """`exit_process` is called with an exit code when the worker has given up and does not end by itself."""
         self._app.supervisor.exit_process = exit_process
 
     async def close(self) -> None:

@@ -132,7 +132,7 @@ def is_there(pid: int) -> bool:
 
 
 async def until_it_reads(pid: int, documents: int = 1, unless: asyncio.Future[Any] | None = None) -> bool:
-    """Wait until a reader has begun so many documents; False when this is done before, or the reader is gone."""
+    """Wait until a reader has begun so many documents; False when this is done before, or reader process ended."""
     for _ in range(60_000):
         if begun_by(pid) >= documents:
             return True

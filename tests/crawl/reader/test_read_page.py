@@ -220,7 +220,7 @@ def test_an_image_is_a_url_of_the_web_or_none(href: str, url: str | None) -> Non
 
 
 def test_a_job_survives_the_socket() -> None:
-    changes = {"validation": ValidationConfig(min_body_bytes=9), "reading": ExtractConfig(keep_links=True), "now": 5.5}
+    changes = {"validation": ValidationConfig(min_body_bytes=9), "extract": ExtractConfig(keep_links=True), "now": 5.5}
     work = ReaderBatch(RULES, (job("x", status=203, transport=TransportKind.BROWSER, **changes),))
     assert decode_batch(encode_batch(work)).jobs == work.jobs
 

@@ -15,10 +15,10 @@ ENVIRONMENT = {"PYTHONPATH": str(Path(tenax.__file__).parents[1])}
 LIGHT = """
 import sys
 import tenax.crawl.reader.read_page
-from tenax.extract.native.binding import kernel
-assert kernel() is not None
+from tenax.extract.native.binding import load_native
+assert load_native() is not None
 unused = (
-    *("tenax.extract.python_body", "tenax.extract.markdown_", "tenax.logs", "tenax.crawl.url_lists"),
+    *("tenax.extract.python_body", "tenax.extract.markdown.", "tenax.logs", "tenax.crawl.url_lists"),
     *("asyncio", "re2", "tomllib", "importlib.resources"),
 )
 print(sorted(name for name in sys.modules if name.startswith(unused) and name != "tenax.extract.markdown.escape"))

@@ -1,1 +1,4 @@
-"""Readers: processes that extract pages, the pool that feeds them, and the messages in between."""
+"""Readers: processes that extract pages, the pool that feeds them, and the messages between them.
+
+A document that crashes a reader or takes too long fails its own URL; it never stops the crawl or another page.
+"""

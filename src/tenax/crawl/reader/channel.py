@@ -1,4 +1,4 @@
-"""A reader process and the socket to it, as its parent has them."""
+"""The parent's side of a reader process and its socket."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from tenax.crawl.reader.progress import ReaderProgress
 from tenax.urls.admit import Rules
 
 STALL_SECONDS = 10.0
-"""A reader that neither answers nor uses CPU time between two looks hangs. One that does use it ends by itself."""
+"""A reader that neither answers nor uses CPU time for this long hangs. One that uses CPU time ends by itself."""
 EXIT_TIMEOUT_SECONDS = 5.0
 POLL_SECONDS = 0.2
-"""How often a reader that has not answered is looked at: is it still reading the same document?"""
+"""How often a reader that has not answered is checked: is it still at the same document?"""
 STUCK_CPU_SECONDS = 0.1
-"""CPU time that it uses on one document between two looks, when it does."""
+"""CPU time on one document between two checks that makes a reader count as stuck."""
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 SOCKET_BYTES = 1024 * 1024
 LOW_PRIORITY = 5
-"""As of `nice`."""
+"""A `nice` value."""
 
 
 class Channel:
@@ -39,19 +39,19 @@ class Channel:
         self._socket = parent_socket
         self._progress = progress
         self._started_before = 0
-        """Documents that it had begun before it was asked last."""
+        """Documents begun before the last batch."""
         self.is_unused = True
-        """Whether it was asked for nothing yet."""
+        """No batch was sent yet."""
         self.has_started_document = False
         """Whether it had begun a document when it was closed."""
         self.suspect_index: int | None = None
-        """The place of the document that it died of, or so it seems, among those that it was asked to read last."""
+        """The index in the last batch of the document that probably killed it."""
         self.committed_jobs: list[int] = []
-        """Jobs read here whose visits were committed since it was last told."""
+        """Jobs read here and committed since the last batch."""
         self._rules: Rules | None = None
-        """As the reader has them."""
+        """The rules that the reader has."""
         self._is_disconnected = False
-        """Whether it has closed its end: then it ends, if it has not."""
+        """It has closed its end of the socket, so it ends."""
         self._is_closed = False
 
     @classmethod
@@ -81,7 +81,7 @@ class Channel:
 
     @property
     def exit_code(self) -> int | None:
-        """As of `subprocess`: below 0, the signal that ended it."""
+        """As in `subprocess`: a negative signal number when a signal ended it."""
         return self._process.returncode
 
     @property
@@ -95,21 +95,21 @@ class Channel:
 
     @property
     def last_cpu_seconds(self) -> float:
-        """CPU time of the last document that it has read."""
+        """CPU time of the last document."""
         return self._progress.last_cpu_seconds
 
     def lower_priority(self) -> None:
-        """Let all other processes go first."""
+        """Run with lower priority than all other processes."""
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, self._process.pid, LOW_PRIORITY)
 
     async def extract_pages(
         self, rules: Rules, jobs: tuple[ExtractJob, ...], on_stuck: Callable[[], None] = lambda: None
     ) -> tuple[ExtractedPage, ...]:
-        """What the first of them hold; at least one. Those after them are to be read by whomever.
+        """The first pages of the batch, at least one; the others must be read elsewhere.
 
-        `on_stuck` is called again and again while it spends its time on one document. Raises `OSError` or `EOFError`
-        when the reader dies. One that hangs is ended.
+        `on_stuck` is called repeatedly while the reader spends its time on one document. Raises `OSError` or `EOFError`
+        when the reader dies. One that hangs is killed.
         """
         self.is_unused = False
         payload = encode_batch(ReaderBatch(None if rules is self._rules else rules, jobs, tuple(self.committed_jobs)))
@@ -126,7 +126,7 @@ class Channel:
             watch.cancel()
 
     def _reader_state(self) -> _ReaderState:
-        """Where it is, and the CPU time that it has used, where the system tells."""
+        """Documents begun and CPU time used, as far as the system reports them."""
         try:
             used = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(") ")[2].split()[11:13]
         except OSError:
@@ -147,24 +147,24 @@ class Channel:
         return decode_pages(await self._receive(length))
 
     async def _receive(self, length: int) -> bytearray:
-        """Exactly so many bytes, straight into one buffer."""
+        """Receive exactly this many bytes into one buffer."""
         buffer = bytearray(length)
         view = memoryview(buffer)
         while view:
             received = await asyncio.get_running_loop().sock_recv_into(self._socket, view)
             if not received:
-                raise EOFError("the reader is gone")
+                raise EOFError("reader process ended")
             view = view[received:]
         return buffer
 
     async def close(self) -> None:
-        """End the process, and keep what it has left word of."""
+        """End the process, and keep its recorded progress."""
         if self._is_closed:
             return
         self._is_closed = True
         self._socket.close()
         try:
-            if self._is_disconnected:  # not killed again, or how it ended would be lost
+            if self._is_disconnected:  # not killed again, to keep its exit code
                 with suppress(TimeoutError):
                     async with asyncio.timeout(EXIT_TIMEOUT_SECONDS):
                         await self._process.wait()
@@ -185,7 +185,7 @@ class _ReaderState(NamedTuple):
 
 
 class _Watchdog:
-    """Looks at a reader that has not answered yet, ends one that does nothing, and tells of one that is stuck."""
+    """Checks a reader that has not answered yet, kills one that hangs, and reports one that is stuck."""
 
     def __init__(
         self, state: Callable[[], _ReaderState], kill: Callable[[], None], on_stuck: Callable[[], None]
@@ -215,7 +215,7 @@ class _Watchdog:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, and the way to this very package, however it was found."""
+    """Our environment, with the path of this package, however it was imported."""
     source = Path(__file__).resolve().parents[3]
     path = os.pathsep.join(filter(None, (str(source), os.environ.get("PYTHONPATH", ""))))
     return {**os.environ, "PYTHONPATH": path}

@@ -1,4 +1,4 @@
-"""What passes between the crawl and its readers: documents to read, and what was found in them."""
+"""Messages between the crawl and its readers: documents to extract, and the results."""
 
 from __future__ import annotations
 
@@ -26,42 +26,42 @@ from tenax.urls.admit import Rules
 
 
 class ExtractJob(Value, frozen=True):
-    """A document to read."""
+    """A document to extract."""
 
     number: int
-    """By which the reader is told later that the visit was committed."""
+    """Identifies the job when its visit is committed."""
     url: str
-    """As the task has it, normalised."""
+    """The URL of the task, normalized."""
     fetched_url: str
-    """As it was asked for in the end; relative links start here."""
+    """The URL that was fetched in the end; the base of relative links."""
     depth: int
     body: bytes
     content_type: str | None = None
     robots_header: str | None = None
     status: int = 200
     transport: TransportKind = TransportKind.HTTP
-    """How it was fetched: a shell that a browser has rendered is one for good."""
+    """A page that is still an empty shell after a browser rendered it is rejected for good."""
     validation: ValidationConfig = ValidationConfig()
-    """As it holds for this site."""
+    """The settings of this site."""
     extract: ExtractConfig = ExtractConfig()
-    """As it holds for this site."""
+    """The settings of this site."""
     discovery: DiscoveryConfig = DiscoveryConfig()
-    """As it holds for this site."""
+    """The settings of this site."""
     source: Source = Source.LINK
     is_url_list: bool = False
-    """A sitemap or a feed is said to be there."""
+    """A sitemap or feed was announced at this URL."""
     is_first: bool = True
-    """The page was not read before: its links were not counted yet."""
+    """The page was not read before, so its links are not counted yet."""
     is_continuous: bool = False
-    """The crawl keeps up with its pages, and wants to know of their changes."""
+    """The crawl recrawls its pages, and uses announced changes."""
     robot_names: tuple[str, ...] = ()
-    """By which rules for robots may mean us."""
+    """Names that address us in rules for robots."""
     now: float = 0.0
-    """In seconds since 1970: no date on the page is believed that is later."""
+    """In seconds since 1970: later dates on the page are ignored."""
 
 
 class ExtractedPage(Value, frozen=True):
-    """What was read: the page's own part, and its links as the rules see them."""
+    """What was extracted: the page itself, and its links by the rules."""
 
     title: str = ""
     description: str = ""
@@ -87,59 +87,59 @@ class ExtractedPage(Value, frozen=True):
     fingerprint: bytes = b""
     links: tuple[PageLink, ...] = ()
     link_targets: bytes | None = None
-    """Its links as the link graph keeps them; None where it is not kept."""
+    """Its links as stored in the link graph; None where they are not stored."""
     content_hash: str = ""
     links_count: int = 0
     candidates: tuple[Candidate, ...] = ()
-    """Links for the database; those that it surely has already are left out."""
+    """Links for the database, without those that it surely has."""
     refusals: dict[str, int] = {}
     new_in_links: dict[str, int] = {}
-    """Links that the database has already, once more pages have them, and how many more."""
+    """Known links that more pages have now, and how many more."""
     url_list: UrlList = ""
-    """What it is, when it is no page but a list of URLs: `links_count` of them, and the new ones are offered."""
+    """The kind of URL list, if it is not a page; `links_count` is the number of URLs, and the new ones are candidates.
+    """
     change_notices: tuple[ChangeNotice, ...] = ()
-    """Pages that a sitemap or a feed says have changed."""
+    """Pages that a sitemap or feed reports as changed."""
     listing: Listing | None = None
-    """What a list says of its further pages."""
+    """What a list says about its further pages."""
     has_feeds: bool = False
-    """Whether the page says where feeds are."""
+    """Whether the page names feeds."""
     is_noindex: bool = False
     validation: Validation = ""
     evidence: str = ""
-    """What the validation saw, when it was not content."""
+    """What the validation matched, when the page was not content."""
     failure: Failed | None = None
-    """Set when it cannot be read, by `unreadable_page`. Nothing else is told of it then."""
+    """Set by `unreadable_page`; all other fields are empty then."""
     rejection: Rejected | None = None
-    """Set when this is not a page we keep. Nothing else is told of it then, except the offer of where it leads on to
-    when that is all it does."""
+    """Set when this is not a page to store. All other fields are empty then, except the candidate of a meta refresh."""
 
 
 def unreadable_page(why: str) -> ExtractedPage:
-    """A document that costs too much to read, or ends whoever reads it: a failure of its URL."""
+    """A document that costs too much to read, or kills its readers: its URL failed."""
     return ExtractedPage(failure=Failed(why, FailureKind.UNREADABLE))
 
 
 class ReaderBatch(Value, frozen=True):
-    """What is sent to a reader: documents, and the rules their links are judged by."""
+    """What is sent to a reader: documents, and the rules for their links."""
 
     rules: Rules | None
-    """None: the same as the last time. A crawl of a hundred thousand seeds has long ones."""
+    """None: unchanged since the last batch. With a hundred thousand seeds the rules are long."""
     jobs: tuple[ExtractJob, ...]
     committed_jobs: tuple[int, ...] = ()
-    """Earlier jobs of this reader whose visits are in the database by now, and so are the links they offered."""
+    """Earlier jobs of this reader that are committed, so the database has their candidates."""
 
 
 URL_LIST_CPU_FACTOR = 5
-"""A sitemap may be five times as large as a page, and takes as much longer to read."""
+"""A sitemap may be five times as large as a page, and takes as much longer."""
 
 
 def max_cpu_seconds(job: ExtractJob) -> float:
-    """CPU time that reading it may take."""
+    """The CPU time that the document may take."""
     return job.extract.max_cpu_seconds * (URL_LIST_CPU_FACTOR if job.is_url_list else 1)
 
 
 HEADER = struct.Struct(">I")
-"""The length of what follows on the socket."""
+"""The length of the next message on the socket."""
 
 encode_batch = msgspec.msgpack.Encoder().encode
 decode_batch = msgspec.msgpack.Decoder(ReaderBatch).decode

@@ -1,13 +1,13 @@
-"""Where documents are read: in processes of their own, or in this one.
+"""Extracts documents in reader processes, or in this process.
 
-One page that takes long does not hold up others. While a reader is stuck on a document, an extra reader takes what
-waits. Hosts that sent such a document are slow hosts for a while: theirs are read one at a time, by a reader with low
-priority. Both extra readers are started when they are needed and ended when they are not.
+A slow page does not delay others. While a reader is stuck on a document, an extra reader takes what waits. A host that
+sent such a document is a slow host for a while: its documents are read one at a time, by a reader with low priority.
+Both extra readers run only while they are needed.
 
-Documents that arrive while a reader is busy travel together, so the cost of crossing over is shared. A reader ends by
-itself what takes too much CPU time, and hands back what it did not come to. When it dies, it has left word of what it
-was reading: only that document is suspected, all others are read elsewhere at once. A suspect is read alone by a fresh
-reader; when it ends two of them, it is given up. No page stops the crawl.
+Documents that arrive while a reader is busy are sent as a batch, which shares the cost of the transfer. A reader ends a
+document that takes too much CPU time by itself, and returns the rest of the batch unread. When a reader dies, it has
+recorded which document it was reading: only that one is suspected, the others are read elsewhere at once. A suspect is
+read alone by a fresh reader; after killing two of them it is given up. No page stops the crawl.
 """
 
 from __future__ import annotations
@@ -32,29 +32,30 @@ from tenax.urls.admit import Rules
 log = logging.getLogger(__name__)
 
 RESTART_SECONDS = 1.0
-"""Between two starts, where readers end before they have read anything."""
+"""Between two starts, while reader exited before its first document."""
 MAX_EARLY_EXITS = 3
 MAX_SUSPECT_WAIT_SECONDS = 1.0
 """A suspect lets others go first, but no longer than this."""
 MAX_CRASHES = 2
-"""A document that alone ends so many fresh readers is to blame."""
+"""A document that alone kills this many fresh readers is given up."""
 LINGER_SECONDS = 0.025
-"""How long documents are gathered for a reader that is idle. One that is woken for every single document spends more
-CPU on it: crossing over, cold caches, and going to sleep again."""
+"""How long documents are collected for an idle reader. Waking it for each document costs more CPU time: transfer, cold
+caches, and going to sleep again."""
 MIN_BATCHING_VISITS = 16
-"""With fewer others under way nothing is gathered: little would come, and a host with one connection waits for it."""
+"""With fewer other visits nothing is collected: few documents would come, and a host with one connection waits for it.
+"""
 MAX_UNCOMMITTED_JOBS = 10_000
 FILES_PER_READER = 8
-"""Each takes a socket of ours; where few files are allowed there are fewer readers."""
+"""Each reader takes a socket; with few open files allowed there are fewer readers."""
 SLOW_CPU_SECONDS = 0.5
 """A host that sends a document which takes this long is a slow host,"""
 SLOW_FOR_SECONDS = 600.0
 """for this long."""
 MAX_SLOW_HOSTS = 1000
 IDLE_SECONDS = 30.0
-"""An extra reader that had nothing to do for so long ends."""
+"""An extra reader that is idle this long ends."""
 MAX_BATCH_BYTES = 8 * 1024 * 1024
-"""Documents that travel together are no longer than this; a longer one travels alone."""
+"""Of a batch; a longer document is sent alone."""
 
 
 class ReaderFailed(Exception):
@@ -65,13 +66,13 @@ class ReaderPool(Protocol):
     async def start(self) -> None: ...
 
     async def extract(self, job: ExtractJob, rules: Rules, other_visits: int = MIN_BATCHING_VISITS) -> ExtractedPage:
-        """`other_visits` are the visits under way besides this one: they may bring documents too.
+        """`other_visits` are the other visits in flight: they may bring documents too.
 
         Raises `ReaderFailed` for a document that cannot be read.
         """
 
     def mark_committed(self, number: int) -> None:
-        """The visit of this job is in the database, and so is every link it offered."""
+        """The visit of this job is committed, and so are all its candidates."""
 
     async def close(self) -> None: ...
 
@@ -85,10 +86,10 @@ def build_reader_pool(config: PoolConfig) -> ReaderPool:
 
 
 class InlineReaderPool:
-    """Reads in this process; for one core, and for those who ask for it."""
+    """Reads in this process; for a single core, or by setting."""
 
     async def start(self) -> None:
-        # The parser is loaded only where it is used: with readers of their own, this process does without it.
+        # Imported only here: with reader processes, this process needs no parser.
         from tenax.crawl.reader.read_page import Reader
 
         self._reader = Reader()
@@ -109,22 +110,22 @@ class PendingJob(NamedTuple):
     crashes: int = 0
     """Fresh readers that ended while they read this document alone."""
     suspected_at: float = 0.0
-    """When a reader last died of it, or so it seems; by the clock of the loop."""
+    """When a reader last died while reading it; loop time."""
 
 
 class Lane(Enum):
-    """What a reader is there for."""
+    """What a reader is for."""
 
     REGULAR = auto()
     EXTRA = auto()
-    """Takes what waits while a regular reader is stuck."""
+    """Takes waiting documents while a regular reader is stuck."""
     SLOW = auto()
     """Reads the documents of slow hosts."""
 
 
 class ProcessReaderPool:
     def __init__(self, count: int, max_batch: int, *, has_extra: bool = True) -> None:
-        """`count` regular readers, and where `has_extra`, up to two more for pages that take long."""
+        """`count` regular readers and, with `has_extra`, up to two more for slow pages."""
         self._count = count
         self._max_batch = max_batch
         self._has_extra = has_extra
@@ -132,17 +133,17 @@ class ProcessReaderPool:
         self._slow_pending: deque[PendingJob] = deque()
         """Documents of slow hosts."""
         self._slow_until: dict[str, float] = {}
-        """Slow hosts, and until when they are; by the clock of the loop."""
+        """When each slow host stops being one; loop time."""
         self._extra_tasks: dict[Lane, asyncio.Task[None]] = {}
         self._suspects: deque[PendingJob] = deque()
-        """Those that a reader died of, or so it seems: each is read alone, by a fresh one."""
+        """Documents that probably killed a reader: each is read alone, by a fresh one."""
         self._job_arrived = asyncio.Event()
         self._batch_full = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._unused_readers = 0
         """Readers that have read nothing yet, or are being started."""
         self._other_visits = MIN_BATCHING_VISITS
-        """Visits under way besides the one that wanted something read last."""
+        """Visits in flight besides the last one that submitted a document."""
         self._commit_lists: dict[int, list[int]] = {}
         """For each job that was read and is not committed: the list its number goes to when it is."""
 
@@ -165,9 +166,9 @@ class ProcessReaderPool:
         return await done
 
     def mark_committed(self, number: int) -> None:
-        told = self._commit_lists.pop(number, None)
-        if told is not None:
-            told.append(number)
+        committed_jobs = self._commit_lists.pop(number, None)
+        if committed_jobs is not None:
+            committed_jobs.append(number)
 
     async def close(self) -> None:
         tasks = [*self._tasks, *self._extra_tasks.values()]
@@ -191,16 +192,16 @@ class ProcessReaderPool:
 
     async def _run_reader(self, lane: Lane) -> None:
         """Keep one reader alive and busy; an extra one as long as it is needed."""
-        told = ""
+        last_error = ""
         quick_ends = 0
         self._unused_readers += lane is Lane.REGULAR
         while True:
             try:
                 channel = await Channel.open()
             except OSError as error:
-                if told != str(error):
-                    told = str(error)
-                    log.error("a reader cannot be started, it is tried again", extra={"why": told})
+                if last_error != str(error):
+                    last_error = str(error)
+                    log.error("reader failed to start, retrying", extra={"why": last_error})
                 await asyncio.sleep(RESTART_SECONDS)
                 continue
             if lane is Lane.SLOW:
@@ -216,12 +217,12 @@ class ProcessReaderPool:
                 await channel.close()
             quick_ends = 0 if channel.has_started_document else quick_ends + 1
             if quick_ends >= MAX_EARLY_EXITS:
-                log.error("readers end before they have read anything", extra={"exit_code": channel.exit_code})
+                log.error("reader exited before its first document", extra={"exit_code": channel.exit_code})
                 await asyncio.sleep(RESTART_SECONDS)
 
     async def _next_batch(self, channel: Channel, lane: Lane = Lane.REGULAR) -> list[PendingJob]:
-        """What this reader is to read next: a suspect alone, a document of a slow host alone, or what waits; nothing
-        where it is to be replaced, or not needed any more."""
+        """The next batch of this reader: a suspect alone, a document of a slow host alone, or what waits; empty when
+        the reader is to be replaced, or no longer needed."""
         try:
             async with asyncio.timeout(None if lane is Lane.REGULAR else IDLE_SECONDS):
                 while not await self._wait_for_batch(channel, lane):
@@ -249,15 +250,14 @@ class ProcessReaderPool:
         return bool(self._pending) or (lane is Lane.REGULAR and self._has_suspect_for(channel))
 
     def _has_suspect_for(self, channel: Channel) -> bool:
-        """A suspect wants a reader that has read nothing yet. One that has makes way where no other is at hand."""
+        """A suspect needs a reader that has read nothing yet. A used one makes room if there is no other."""
         if len(self._suspects) <= (0 if channel.is_unused else self._unused_readers):
             return False
         due_at = self._suspects[0].suspected_at + MAX_SUSPECT_WAIT_SECONDS
         return not self._pending or asyncio.get_running_loop().time() >= due_at
 
     async def _wait_for_batch(self, channel: Channel, lane: Lane) -> bool:
-        """Wait until there is something to read, and a moment longer if more may come; False if another reader took it
-        all."""
+        """Wait for documents, and a moment longer if more may come; False if another reader took them all."""
         while not self._has_work(channel, lane):
             self._job_arrived.clear()
             await self._job_arrived.wait()
@@ -270,7 +270,7 @@ class ProcessReaderPool:
         return self._has_work(channel, lane)
 
     async def _run_batch(self, channel: Channel, batch: list[PendingJob], lane: Lane = Lane.REGULAR) -> bool:
-        """Have a batch read; False when the reader is of no more use."""
+        """Have a batch read; False when the reader cannot be used again."""
         is_alone = channel.is_unused and len(batch) == 1
         if lane is Lane.REGULAR:
             self._unused_readers -= channel.is_unused
@@ -301,14 +301,14 @@ class ProcessReaderPool:
         return True
 
     def _on_crash(self, channel: Channel, batch: list[PendingJob], is_alone: bool) -> None:
-        """Whatever the reader was not reading when it died is read elsewhere, right away."""
+        """Requeue at once all documents but the one that the reader died of."""
         at = channel.suspect_index
         suspect = batch[at] if at is not None else None
         self._requeue([wanted for wanted in batch if wanted is not suspect])
         if suspect is None or suspect.future.done():
             return
         facts = {"url": suspect.job.url, "exit_code": channel.exit_code, "alone": is_alone}
-        log.warning("a reader ended while it read a document", extra=facts)
+        log.warning("reader crashed on a document", extra=facts)
         deaths = suspect.crashes + is_alone
         if channel.exit_code == -signal.SIGXCPU:
             seconds = max_cpu_seconds(suspect.job)
@@ -316,7 +316,7 @@ class ProcessReaderPool:
             suspect.future.set_result(unreadable_page(why))
             self._mark_slow_host(suspect.job)
         elif deaths >= MAX_CRASHES:
-            why = f"unreadable: it ended {deaths} readers, {channel.exit_description}"
+            why = f"unreadable: {deaths} readers crashed on it, {channel.exit_description}"
             suspect.future.set_exception(ReaderFailed(why))
         else:
             now = asyncio.get_running_loop().time()
@@ -324,7 +324,7 @@ class ProcessReaderPool:
             self._job_arrived.set()
 
     def _mark_slow_host(self, job: ExtractJob) -> None:
-        """Its host is a slow one from now on; so are its documents that wait already."""
+        """Make this a slow host; its waiting documents are moved too."""
         host = _job_host(job)
         self._slow_until.pop(host, None)
         while len(self._slow_until) >= MAX_SLOW_HOSTS:
@@ -340,21 +340,21 @@ class ProcessReaderPool:
             self._job_arrived.set()
 
     def _on_decode_error(self, batch: list[PendingJob], error: msgspec.DecodeError) -> None:
-        """A fault of ours, which would come again and again: whichever it is of, it comes alone the next time."""
-        log.error("what a reader says cannot be decoded", extra={"why": str(error)})
+        """A bug of ours, which would repeat: each document of the batch is read alone the next time."""
+        log.error("cannot decode the answer of a reader", extra={"why": str(error)})
         if len(batch) > 1:
             self._suspects.extend(batch)
             self._job_arrived.set()
         elif not batch[0].future.done():
-            batch[0].future.set_exception(ReaderFailed(f"unreadable: what was read of it cannot be decoded: {error}"))
+            batch[0].future.set_exception(ReaderFailed(f"unreadable: the extracted page cannot be decoded: {error}"))
 
     def _requeue(self, jobs: list[PendingJob]) -> None:
-        """To the front: they have waited longest."""
+        """At the front: they have waited longest."""
         if jobs:
             self._pending.extendleft(reversed(jobs))
             self._job_arrived.set()
 
 
 def _job_host(job: ExtractJob) -> str:
-    """Scheme, name and port: what stands before the path."""
+    """Scheme, name and port: the part before the path."""
     return job.url[: job.url.index("/", job.url.index("//") + 2)]

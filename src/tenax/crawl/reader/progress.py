@@ -1,4 +1,4 @@
-"""How far a reader is: a few bytes of memory that it shares with its parent, who reads them when it has died."""
+"""The progress of a reader, in a few bytes of memory shared with its parent, which reads them when it has died."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MICROSECONDS = 1_000_000
 
 
 class ReaderProgress:
-    """Documents begun so far, whether the last of them is still being read, and what the last one cost."""
+    """Documents begun so far, whether the last one is still being read, and what the last one cost."""
 
     def __init__(self, fileno: int) -> None:
         self.fileno = fileno
@@ -22,7 +22,7 @@ class ReaderProgress:
 
     @classmethod
     def create(cls) -> ReaderProgress:
-        """For a reader that is about to be started, and is handed `fileno`."""
+        """For a reader about to be started, which inherits `fileno`."""
         if hasattr(os, "memfd_create"):
             fileno = os.memfd_create("tenax-reader")
         else:
@@ -30,7 +30,7 @@ class ReaderProgress:
                 fileno = os.dup(file.fileno())
         try:
             os.ftruncate(fileno, _BYTES)
-            return cls(fileno)  # which takes a descriptor of its own
+            return cls(fileno)  # which opens its own descriptor
         except OSError:
             os.close(fileno)
             raise

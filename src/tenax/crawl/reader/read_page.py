@@ -1,4 +1,4 @@
-"""Reading a document: parse it, judge its links. Pure, and usually done in a process of its own."""
+"""Extracts a document and applies the rules to its links. Pure; usually runs in a reader process."""
 
 from __future__ import annotations
 
@@ -41,30 +41,30 @@ MAX_KNOWN_URLS = 100_000
 MAX_UNCOMMITTED_JOBS = 2000
 MAX_EVIDENCE_CHARS = 200
 MIN_SECTION_LINKS = 5
-"""A page right below the root whose main part has so many links is the front page of a section."""
+"""A page right below the root whose main content has this many links is the front page of a section."""
 _SECTION_URL = re.compile(r"^[a-z]+://[^/]+/[^/?.]+/?$")
-# What the address of a further page of a list, or of an archive, looks like; the rules behind it are narrower.
+# URLs of further pages of a list, or of an archive; the rules behind it are narrower.
 _NUMBERED_URL = re.compile(
     r"[?&](?:page|paged|pg|p|pagenum|page_?no|seite|pagina|offset|start|from|skip)=\d"
     r"|/(?:page|p|seite|pagina)[/_-]?\d{1,5}(?:/|\.|$)|/(?:19|20)\d\d(?:/\d\d)?/?$",
     re.IGNORECASE,
 )
-# What all of those have in common, looked for in lower case among many addresses at once.
+# What all of them contain, searched in lower case in many URLs at once.
 _NUMBERED_URL_PREFILTER = re.compile(r"/(?:(?:p(?:age|agina)?|seite)[/_-]?\d|(?:19|20)\d\d)")
 
 
 class Reader:
-    """Reads documents, and remembers the links that the database has, so as not to offer them on every page again.
+    """Extracts documents, and remembers the links that the database has, to leave them out on other pages.
 
-    A link counts as known only when a visit that offered it was committed; until then it is offered each time.
+    A link is known only once a visit with it as a candidate is committed; until then it is a candidate each time.
     """
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
-        """With the number of pages that link to each."""
+        """The number of pages that link to each known URL."""
         self._known_before: dict[str, int] = {}
         self._uncommitted_candidates: dict[int, tuple[Candidate, ...]] = {}
-        """What was offered by jobs that are not committed yet."""
+        """Candidates of jobs that are not committed yet."""
 
     def extract(self, job: ExtractJob, rules: Rules) -> ExtractedPage:
         known: set[str] = set()
@@ -85,8 +85,8 @@ class Reader:
             self._known_before, self._known = self._known, {}
 
     def _count_in_links(self, links: Iterable[str]) -> dict[str, int]:
-        """Another page has these; those that are worth more by now, and how many links they have gained since the last
-        time."""
+        """Count one more page for these; returns those whose priority rises, and how many links they gained since the
+        last report."""
         known, worth_more = self._known, {}
         for url in links:
             if before := known.get(url):
@@ -103,9 +103,9 @@ def extract_page(
     known_before: Container[str] = (),
     skipped_urls: set[str] | None = None,
 ) -> ExtractedPage:
-    """What a document holds; links in one of the two are not offered, but added to `skipped_urls`.
+    """Extract a document. Links in either of the two are not candidates, but are added to `skipped_urls`.
 
-    One that takes more CPU time than it may is a failure.
+    A document that takes too much CPU time is a failure.
     """
     seconds = max_cpu_seconds(job)
     budget = CpuBudget(cpu_seconds, seconds, "extract.max_cpu_seconds")
@@ -164,10 +164,10 @@ def _extract_page(
         feeds = _feed_candidates(job, rules, content.feeds, base, known, known_before)
         if job.depth < rules.max_depth:
             candidates += feeds
-        elif feeds:  # what they name would be too deep
+        elif feeds:  # the URLs they list would be too deep
             refusals["feeds_too_deep"] = len(feeds)
     if is_cut or (dom is not None and dom.truncated_at is not None) or len(content.links) >= MAX_LINKS:
-        refusals["links_read"] = 1  # at least: the rest was not looked at
+        refusals["links_read"] = 1  # at least: the rest was not read
     if not job.extract.link_graph and (count := _unstored_link_count(job, content, refusals)):
         refusals[LINKS_NOT_KEPT] = count
     listing = _page_listing(job, rules, content, base)
@@ -211,7 +211,7 @@ def _extract_page(
 
 
 def _rejected_page(job: ExtractJob, rules: Rules, content: Content, dom: Dom | None, verdict: Verdict) -> ExtractedPage:
-    """A wall or a shell: its links are not the site's, but a page that only leads on is followed."""
+    """A block page or empty shell: its links are not the site's, but a meta refresh is followed."""
     candidates: tuple[Candidate, ...] = ()
     if verdict.why.startswith("refresh:") and not content.is_nofollow:
         base = resolve_base(content.base_href, job.fetched_url, rules.urls.max_length)
@@ -229,7 +229,7 @@ def _rejected_page(job: ExtractJob, rules: Rules, content: Content, dom: Dom | N
 
 
 def _page_listing(job: ExtractJob, rules: Rules, content: Content, base: str) -> Listing | None:
-    """What a list says of its further pages, and a guessed page whatever it is; None for everything else."""
+    """What a list, or any guessed page, says about its further pages; None for all others."""
     if not (job.discovery.has_source("pagination") or job.discovery.has_source("archives")):
         return None
     is_list = (
@@ -238,7 +238,7 @@ def _page_listing(job: ExtractJob, rules: Rules, content: Content, base: str) ->
         or _NUMBERED_URL.search(job.url) is not None
         or _is_section(job.url, content)
     )
-    # Many a list has so much text under each title that it reads like an article.
+    # Many lists have so much text under each title that they look like an article.
     if not is_list and not content.next_href and not has_numbered_links(content):
         return None
     following = content.next_href or next((link.href for link in content.links if "next" in link.rel.split()), "")
@@ -251,12 +251,12 @@ def _page_listing(job: ExtractJob, rules: Rules, content: Content, base: str) ->
 
 
 def _is_section(url: str, content: Content) -> bool:
-    """Whether this is the front page of a section, which may read like an article."""
+    """Whether this is the front page of a section, which may look like an article."""
     return bool(_SECTION_URL.search(url)) and sum(link.is_in_article for link in content.links) >= MIN_SECTION_LINKS
 
 
 def has_numbered_links(content: Content) -> bool:
-    """Whether any link looks like one to a further page. All are asked at once first: most pages have none."""
+    """Whether any link looks like one to a further page. All are searched at once first: most pages have none."""
     hrefs = [link.href for link in content.links]
     joined = "\n".join(hrefs).lower()
     may_be = "=" in joined or _NUMBERED_URL_PREFILTER.search(joined) is not None
@@ -264,7 +264,7 @@ def has_numbered_links(content: Content) -> bool:
 
 
 def _set_list_depth(job: ExtractJob, candidates: tuple[Candidate, ...], numbering: Numbering) -> tuple[Candidate, ...]:
-    """Further pages of a list are no deeper than it, as long as it leads to anything but itself, and has an end."""
+    """Further pages of a list get its depth, as long as it links to anything but itself and has an end."""
     pages = {
         candidate.url: one
         for candidate in candidates
@@ -282,7 +282,7 @@ def _set_list_depth(job: ExtractJob, candidates: tuple[Candidate, ...], numberin
 
 
 def _is_wanted_url_list(job: ExtractJob) -> bool:
-    """Whether it is a sitemap or a feed, of a kind that is wanted."""
+    """Whether it is a sitemap or feed of a kind that is wanted."""
     from tenax.crawl.url_lists import detect_url_list
 
     found = detect_url_list(job.body, job.content_type)
@@ -292,7 +292,7 @@ def _is_wanted_url_list(job: ExtractJob) -> bool:
 def _extract_url_list(
     job: ExtractJob, rules: Rules, known: Container[str], known_before: Container[str]
 ) -> ExtractedPage:
-    from tenax.crawl.url_lists import extract_url_list  # a crawl that meets none does without it
+    from tenax.crawl.url_lists import extract_url_list  # a crawl without any need not import it
 
     return extract_url_list(job, rules, known, known_before)
 
@@ -300,7 +300,7 @@ def _extract_url_list(
 def _feed_candidates(
     job: ExtractJob, rules: Rules, hrefs: Sequence[str], base: str, known: Container[str], known_before: Container[str]
 ) -> tuple[Candidate, ...]:
-    """The feeds that a page names, as offers."""
+    """The feeds named by a page, as candidates."""
     budget = Budget("max_feeds", "", job.discovery.max_feeds)
     found = (url_list_candidate(rules, href, base, job.depth, Source.FEED, job.url, budget) for href in hrefs)
     return tuple(
@@ -311,12 +311,13 @@ def _feed_candidates(
 
 
 def _resolver(fetched_url: str, max_chars: int, base_href: str | None) -> Callable[[str], str]:
-    """What makes an address of the page absolute."""
+    """A function that makes URLs of the page absolute."""
     return make_link_resolver(resolve_base(base_href, fetched_url, max_chars))
 
 
 def _limit_resolvable_links(content: Content, base: str, body_bytes: int) -> tuple[Content, bool]:
-    """The document with as many links as can be resolved, and whether it had more. Most pages are too small to ask."""
+    """The content with as many links as may be resolved, and whether it had more. Most pages are too small for the
+    check."""
     links = content.links
     if len(links) * len(base) + body_bytes <= MAX_RESOLVED_CHARS:
         return content, False
@@ -327,40 +328,40 @@ def _limit_resolvable_links(content: Content, base: str, body_bytes: int) -> tup
 
 
 def web_url(href: str, base: str) -> str | None:
-    """Where it leads, spelled as the page has it otherwise; None when that is nowhere on the web."""
+    """The absolute URL, otherwise as written; None when it is not http or https."""
     found = normalize(href, base, NormalizeOptions())
     return found.url if found is not None else None
 
 
 def build_page_links(content: Content, base: str, limit: int) -> tuple[PageLink, ...]:
-    """The links as they are kept: those that lead somewhere on the web, in the order of the page."""
-    kept = (
+    """The links as stored: those with http or https, in the order of the page."""
+    links = (
         PageLink(url, link.text, link.rel, link.is_nofollow or content.is_nofollow, link.is_in_article)
         for link in content.links
         if (url := web_url(link.href, base)) is not None
     )
-    return tuple(islice(kept, limit))
+    return tuple(islice(links, limit))
 
 
 def _pack_page_links(job: ExtractJob, rules: Rules, content: Content, base: str, targets: list[str | None]) -> bytes:
-    """The links by where they lead, as the link graph keeps them, and the feeds that the page names; those to the page
-    itself are left out, and so are the words of a page that asks not to be kept.
+    """The links by target, as the link graph stores them, and the feeds that the page names. Links to the page itself
+    are left out, and so are the link texts of a noindex page.
 
-    All of them, however few are followed: a run with other rules or limits takes them from here. `targets` are those of
-    the links that were judged: the crawl may follow none, or no more than so many.
+    All of them, however few are followed: a run with other rules or limits admits them from here. `targets` are those
+    of the links that were checked: the crawl may follow none, or only a limited number.
     """
     origin, _ = split_base(job.url) or ("", "")
     if further := content.links[len(targets) :]:
         targets = targets + link_targets(rules, base, [link.href for link in further])
-    said: Sequence[Anchor] = content.links
+    anchors: Sequence[Anchor] = content.links
     if content.is_noindex:
-        said = [PageLink("", is_nofollow=link.is_nofollow) for link in content.links]
+        anchors = [PageLink("", is_nofollow=link.is_nofollow) for link in content.links]
     feeds = link_targets(rules, base, content.feeds) if content.feeds else ()
-    return pack_links(origin, targets, said, feeds=feeds, excluded_url=job.url, is_nofollow=content.is_nofollow)
+    return pack_links(origin, targets, anchors, feeds=feeds, excluded_url=job.url, is_nofollow=content.is_nofollow)
 
 
 def _unstored_link_count(job: ExtractJob, content: Content, refusals: Mapping[str, int]) -> int:
-    """How many links of the page other rules may allow, where none are kept."""
+    """How many links of the page other rules may allow, if none are stored."""
     unwanted = 0 if job.discovery.has_source("links") else len(content.links)
     unwanted += 0 if job.discovery.has_source("feeds") else len(content.feeds)
     return count_rule_refusals(refusals) + unwanted

@@ -1,8 +1,7 @@
-"""A reader process: takes documents from its socket, gives back what they hold, and ends when the socket does.
+"""A reader process: receives documents on its socket, sends back the extracted pages, and ends with the socket.
 
-It is started by `pool.ProcessReaders` as `python -m tenax.crawl.reader.worker SOCKET_FD PROGRESS_FD`. Frames are a
-length in four bytes, then msgpack. An answer may be shorter than what was asked for: when a document took long, those
-after it are left to others.
+Started by `pool.ProcessReaderPool` as `python -m tenax.crawl.reader.worker SOCKET_FD PROGRESS_FD`. A frame is a length
+in four bytes, then msgpack. An answer may be shorter than the batch: after a slow document the rest is left to others.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ if TYPE_CHECKING:
     from tenax.urls.admit import Rules
 
 MAX_BATCH_CPU_SECONDS = 0.25
-"""After so much CPU time for a batch it is answered as far as it has come: nobody waits for its neighbours."""
+"""After this much CPU time a batch is answered as far as it is done, so that its other documents need not wait."""
 KILL_MARGIN_SECONDS = 1.0
-"""CPU time beyond the limit that a document has to end by itself, before the system ends the process."""
+"""CPU time beyond the limit in which a document may end by itself, before the system kills the process."""
 
 
 def serve(channel: socket.socket, progress_fileno: int) -> None:
-    # Here, so that they are loaded uncollected: all of it stays.
+    # Imported with garbage collection paused, because all of it stays.
     with pause_collection():
         from tenax.crawl.reader.messages import HEADER, decode_batch, encode_pages_into, max_cpu_seconds
         from tenax.crawl.reader.progress import ReaderProgress
@@ -43,7 +42,7 @@ def serve(channel: socket.socket, progress_fileno: int) -> None:
         work = decode_batch(stream.read(HEADER.unpack(header)[0]))
         reader.mark_committed(work.committed_jobs)
         rules = work.rules or rules
-        assert rules is not None, "the first work comes with rules"
+        assert rules is not None, "the first batch comes with rules"
         readings: list[ExtractedPage] = []
         used = time.process_time()
         until = used + MAX_BATCH_CPU_SECONDS
@@ -57,7 +56,7 @@ def serve(channel: socket.socket, progress_fileno: int) -> None:
                 break
         try:
             encode_pages_into(readings, answer, HEADER.size)
-        except ValueError:  # text that is none
+        except ValueError:  # invalid text
             encode_pages_into(list(map(_ensure_encodable, readings)), answer, HEADER.size)
         progress.end()
         HEADER.pack_into(answer, 0, len(answer) - HEADER.size)
@@ -65,7 +64,7 @@ def serve(channel: socket.socket, progress_fileno: int) -> None:
 
 
 def _extract(reader: Reader, job: ExtractJob, rules: Rules) -> ExtractedPage:
-    """What it holds. A fault of ours is no reason to end, and is told as one."""
+    """Extract one document. A bug of ours becomes a failure and does not end the process."""
     try:
         return reader.extract(job, rules)
     except Exception as error:
@@ -91,7 +90,7 @@ def _internal_failure(error: Exception) -> ExtractedPage:
 
 
 def main() -> None:
-    # Ctrl-C reaches the whole process group; the parent decides when we end, by closing the socket.
+    # Ctrl-C reaches the whole process group; the parent ends this process by closing the socket.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     socket_fileno, progress_fileno = map(int, sys.argv[1:])
     serve(socket.socket(fileno=socket_fileno), progress_fileno)

@@ -1,24 +1,23 @@
-"""The page-fetcher: URLs from a queue in, pages and events out, and whatever cannot be fetched to its own queue.
+"""The page-fetcher: URLs from a queue in, pages and events out; what cannot be fetched becomes a dead letter.
 
-A URL is *taken* from the queue into the *hand*: it leaves the one list and enters another, this fetcher's own, in one
-step. It is *settled* when its page is stored and told, when it was given up, or when it stands in the queue again; only
-then does it leave that list. What this room promises:
+A worker *claims* a URL: in one step it moves from the queue to the worker's own list. It is *settled* when its page is
+stored and published, when it is given up, or when it is back in the queue; only then does it leave that list.
+Promises:
 
-- **No URL is lost.** Kill the process at any instruction: what it held goes back to the queue as soon as it counts as
-  dead. A URL may be fetched twice, and told twice, never not at all.
-- **Stored before told, told before settled.** Whoever reads an event finds its page.
-- **One truth about a host.** Pace, rests, robots.txt and breaker are those of a crawl, shared with all who use the same
-  Redis. Nobody sleeps in a slot: a URL whose host must wait waits in hand, or goes back to the queue.
-- **An outage costs nothing.** What belongs to a host that waits is left in the queue, and what lies behind it is taken.
-  One HEAD at a time asks whether a host is back, and no URL is given up for its host.
-- **A URL that fails by itself is given up.** Its attempts are counted in Redis, so no requeue and no restart forgets
-  them.
-- **Nothing in the queue stops the loop.** What is no URL goes to the dead letters, with its reason.
-- **Redis or Kafka away: everything waits.**
+- **No URL is lost.** Kill the process at any instruction: its claims go back to the queue when its lease expires. A URL
+  may be fetched and published twice, but never not at all.
+- **Store, then publish, then settle.** The page of every published event is stored.
+- **One record per host.** Rate limit, backoff, robots.txt and breaker are those of a crawl, shared by all users of the
+  same Redis. Nobody sleeps in a slot: a URL whose host must wait stays in memory or goes back to the queue.
+- **An outage costs nothing.** URLs of a host that waits stay in the queue, and those behind them are claimed. One HEAD
+  request at a time checks whether the host is back, and no URL is given up because of its host.
+- **A URL that fails by itself is given up.** Its attempts are counted in Redis, across requeues and restarts.
+- **Nothing in the queue stops the loop.** An item that is not a URL becomes a dead letter, with the reason.
+- **Redis or Kafka unavailable: everything waits.**
 
-`items`, `hand`, `intake`, `rests`, `settling`, `status`, `events` and `manners` are thought. `fetcher` is the loop,
-`holdings` keeps account of what is ours, `outlet` carries it out, `upkeep` gives signs of life, `redis_queue` keeps the
-lists and `redis_status` looks at them.
+`items`, `scheduler`, `intake`, `backoff`, `disposition`, `status`, `events` and `settings` are pure. `fetcher` is the
+loop, `in_flight` tracks claimed items, `publisher` stores and publishes pages, `maintenance` sends heartbeats,
+`redis_queue` keeps the lists and `redis_status` reads them.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from typing import NamedTuple, Protocol
 
 
 class QueueWindow(NamedTuple):
-    """A part of the queue, left where it is."""
+    """A part of the queue, left in the queue."""
 
     items: list[bytes]
     length: int
@@ -37,7 +36,7 @@ class QueueWindow(NamedTuple):
 
 
 class DeadLetterItem(NamedTuple):
-    """An item given up for good, and why, as JSON."""
+    """A dead letter: an item given up for good, and the reason, as JSON."""
 
     item: bytes
     reason: bytes
@@ -49,26 +48,26 @@ class QueueSizes(NamedTuple):
 
 
 class WorkerStatus(Enum):
-    """What the server thinks of us."""
+    """The status of this worker on the server."""
 
     REGISTERED = 0
     UNKNOWN = 1
-    """It lost its memory: we are new to it."""
+    """The server lost its data: this worker is new to it."""
     EXPIRED = 2
-    """We counted as dead, and what we held was given to others."""
+    """This worker's lease expired, and its items went to others."""
 
 
 class Queue(Protocol):
-    """The lists. Every call waits for as long as the server is away; each is one step there, whole or not at all."""
+    """The lists. Every call waits while the server is unavailable; each is atomic there."""
 
     async def peek(self, offset: int, limit: int) -> QueueWindow:
-        """So many items of the queue, from this place on."""
+        """This many items of the queue, from this offset on."""
 
     async def take(self, offset: int, limit: int, items: Sequence[bytes]) -> list[bytes]:
-        """Those of the items that are still among so many from this place on; they are ours now."""
+        """Claim those of the items that are still among this many from this offset on."""
 
     async def wait_for_items(self, seconds: float) -> bool:
-        """True as soon as there is an item in the queue, where it stays; False after that time."""
+        """True as soon as there is an item in the queue, where it stays; False after the timeout."""
 
     async def settle(
         self,
@@ -77,40 +76,40 @@ class Queue(Protocol):
         dead_letters: Sequence[DeadLetterItem] = (),
         to_front: Sequence[bytes] = (),
     ) -> None:
-        """These are no longer ours: finished, at the end of the queue again, given up, or at its head in this order.
+        """Settle claimed items: finished, requeued at the end, given up, or requeued at the head in this order.
 
-        Of those that are finished or given up, the attempts are forgotten.
+        The attempts of finished and given up items are deleted.
         """
 
     async def set_attempts(self, item: bytes, attempts: int) -> None:
-        """It has spent so many attempts by now, whoever asks for it next."""
+        """Store how many attempts it has spent, for any worker that claims it next."""
 
     async def attempts(self, items: Sequence[bytes]) -> list[int]:
         """How many attempts each of them has spent so far."""
 
     async def store_pages(self, pages: Sequence[tuple[str, bytes]]) -> None:
-        """Keep these bodies under their keys, for as long as pages are kept."""
+        """Store these bodies under their keys, for the lifetime of pages."""
 
     async def send_heartbeat(self, url: str) -> WorkerStatus:
-        """A sign of life, with a URL that is being fetched; what became of us since the last one."""
+        """Renew the lease, with a URL that is being fetched; returns the status since the last heartbeat."""
 
     async def restore_claims(self, items: Sequence[bytes]) -> None:
-        """These are ours, though the server has forgotten it."""
+        """Claim these again after the server has forgotten the claims."""
 
     async def recover_dead_workers(self) -> int:
-        """What the dead held goes back to the head of the queue; how many items that were."""
+        """Move the items of expired workers back to the head of the queue. Returns their number."""
 
     @property
     def failure_count(self) -> int:
-        """How often the server was away so far. What we asked for at such a moment may have happened all the same."""
+        """How often the server was unavailable so far. A call at such a moment may have had its effect all the same."""
 
     async def claimed_items(self) -> list[bytes]:
-        """Everything that is ours by the server's account."""
+        """All items claimed by this worker, according to the server."""
 
     async def sizes(self) -> QueueSizes: ...
 
     async def unregister(self) -> int:
-        """Whatever is ours goes back to the head of the queue, and we are gone; how many items that were."""
+        """Move all claimed items back to the head of the queue and remove this worker. Returns their number."""
 
     async def close(self) -> None: ...
 
@@ -119,7 +118,7 @@ class EventLog(Protocol):
     """Where events go."""
 
     async def publish(self, events: Sequence[tuple[bytes, bytes]]) -> None:
-        """These keys and values, in order; returns when every replica has them, however long that takes."""
+        """Publish these keys and values in order; returns when every replica has them, however long that takes."""
 
     async def close(self) -> None: ...
 

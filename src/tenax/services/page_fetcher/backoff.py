@@ -1,4 +1,4 @@
-"""Hosts that are left alone for longer than a URL waits in hand, and when to ask whether they are back."""
+"""Hosts that back off for longer than a URL waits in memory, and when to probe them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from tenax.hosts.rules import should_probe
 from tenax.model import HostRecord
 
 MIN_BACKOFF_SECONDS = 1.0
-"""A host with a shorter rest keeps its URLs in hand; those of any other would keep others out of it."""
+"""With a shorter backoff the URLs of a host stay in memory; with a longer one they would keep out others."""
 MAX_HOSTS = 10_000
-"""Hosts remembered. Of the others, the next URL that comes up finds out."""
+"""Hosts remembered. For any other host the next URL finds out."""
 PROBE_RETRY_SECONDS = 5.0
-"""A probe that could not be sent is tried again after this time."""
+"""A probe that could not be sent is repeated after this time."""
 FAILURE_TTL_SECONDS = 3600.0
-"""So long after its last failure a host that nobody asked for since still counts as failing."""
+"""A host counts as failing for this long after its last failure, if it was not visited since."""
 
 
 class HostBackoffs:
     def __init__(self) -> None:
         self._records: dict[str, HostRecord] = {}
         self._ends: list[tuple[float, str]] = []
-        """When rests end; one that was changed since stands in it once more."""
+        """When backoffs end; a changed one is in it again."""
         self._failing_hosts: dict[str, tuple[int, float]] = {}
-        """Hosts whose last answers were trouble: how many in a row, and when that was last heard of."""
+        """Hosts whose last answers were failures: how many in a row, and when the last one was recorded."""
         self._reported_until: dict[str, float] = {}
-        """Until when a host is left alone, as far as a person was told."""
+        """The end of each host's backoff, as last logged."""
 
     def __len__(self) -> int:
         return len(self._records)
@@ -40,7 +40,7 @@ class HostBackoffs:
         return self._records.get(origin)
 
     def update_host(self, record: HostRecord, now: float, is_probed: bool = False) -> bool:
-        """What is known of this host by now; True when it must be left alone."""
+        """Record the latest state of this host; True when it must back off."""
         self._count_failures(record, now)
         is_down = should_probe(record)
         if not is_down and not (is_backing_off(record, now) and record.next_at > now + MIN_BACKOFF_SECONDS):
@@ -57,7 +57,7 @@ class HostBackoffs:
         return True
 
     def should_report(self, record: HostRecord, now: float) -> bool:
-        """Whether this host is left alone for longer than anybody was told; True once for each such time."""
+        """Whether this host backs off for longer than was logged; True once for each such time."""
         if not is_backing_off(record, now) or self._reported_until.get(record.origin, 0.0) >= record.next_at:
             return False
         if len(self._reported_until) >= MAX_HOSTS:
@@ -66,7 +66,7 @@ class HostBackoffs:
         return True
 
     def max_consecutive_failures(self, now: float) -> int:
-        """In a row, of the host that has the most."""
+        """Of the host with the most in a row."""
         failing = list(self._failing_hosts.values())
         return max((count for count, at in failing if at > now - FAILURE_TTL_SECONDS), default=0)
 
@@ -78,7 +78,7 @@ class HostBackoffs:
                 del self._failing_hosts[next(iter(self._failing_hosts))]
 
     def pop_due_probes(self, now: float) -> list[HostRecord]:
-        """Hosts that were down and are to be probed now. Others whose rest is over are forgotten."""
+        """Hosts that were down and are due for a probe. Others whose backoff is over are forgotten."""
         found = []
         while self._ends and self._ends[0][0] <= now:
             at, origin = heappop(self._ends)

@@ -14,7 +14,7 @@ CONTENT_BYTE_BUCKETS = tuple(1024.0 * 4**power for power in range(8))
 
 
 class Gauges(NamedTuple):
-    """What only the fetcher knows, at this moment."""
+    """The current state of the fetcher."""
 
     in_flight: int = 0
     breaker_state: int = 0

@@ -1,4 +1,4 @@
-"""What becomes of an item after a visit: kept, skipped, asked for again, put back, or given up."""
+"""What happens to an item after a visit: publish its page, skip, retry, put back, or give up."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _encode_json = msgspec.json.Encoder().encode
 
 
 class Keep(Value, frozen=True):
-    """The page is to be stored and told."""
+    """Store and publish the page."""
 
     response: Response
 
 
 class Skip(Value, frozen=True):
-    """robots.txt does not allow it."""
+    """robots.txt disallows it."""
 
     why: str
 
 
 class Wait(Value, frozen=True):
-    """It is asked for again from this time on."""
+    """Request it again, not before this time."""
 
     item: Item
     at: float
@@ -50,7 +50,7 @@ class Wait(Value, frozen=True):
 
 
 class PutBack(Value, frozen=True):
-    """Its host is in trouble, which is not its fault: it goes to the end of the queue."""
+    """Its host is in trouble: it goes to the end of the queue and spends no attempt."""
 
     why: str
 
@@ -67,7 +67,7 @@ Step: TypeAlias = Keep | Skip | Wait | PutBack | GiveUp
 
 
 def next_step(item: Item, answer: FetchResult, plan: Plan) -> Step:
-    """The next step after a visit that came to `answer`, by the plan that a crawl would have for it."""
+    """The step after a visit with this `answer`, by the plan that a crawl would have for it."""
     outcome, task = answer.outcome, item.task
     match outcome:
         case Fetched() if answer.response is not None:
@@ -81,14 +81,16 @@ def next_step(item: Item, answer: FetchResult, plan: Plan) -> Step:
         case Refused(why=why):
             return GiveUp(why, None, task.attempt)
         case Failed(why=why, is_site_wide=True) if answer.robots is None:
-            return PutBack(why)  # where its robots.txt failed it was not even asked for, and keeps its place
+            return PutBack(why)  # where robots.txt failed it was not requested, and keeps its position
     status = outcome.status if isinstance(outcome, Failed) else answer.record.status
     match plan:
         case Reschedule(at=at, spends_attempt=spends, transport=transport):
             again = msgspec.structs.replace(task, attempt=task.attempt + spends, transport=transport)
-            # One that failed goes behind the others of its host: when all of them fail, none is given up too soon.
-            place = 0 if spends else item.position
-            return Wait(msgspec.structs.replace(item, task=again, position=place), at, spends, _outcome_reason(outcome))
+            # A failed item goes behind the others of its host: if all of them fail, none is given up too soon.
+            position = 0 if spends else item.position
+            return Wait(
+                msgspec.structs.replace(item, task=again, position=position), at, spends, _outcome_reason(outcome)
+            )
         case DeadLetter(cause=cause):
             return GiveUp(cause, status, task.attempt + 1)
         case _:
@@ -100,7 +102,7 @@ def _outcome_reason(outcome: Outcome) -> str:
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """Why an item was given up, as whoever looks at the dead letters sees it."""
+    """Why an item was given up, as shown with the dead letters."""
 
     reason: str
     status_code: int | None

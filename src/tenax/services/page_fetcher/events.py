@@ -1,4 +1,4 @@
-"""What is told of a page: where it is kept, and enough to know whether it is whole."""
+"""The event of a page: where the body is stored, and how to verify it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _encode_event = msgspec.json.Encoder().encode
 
 
 class WebpageEvent(msgspec.Struct, frozen=True):
-    """A page fetched, as readers of the topic know it; every field is always there."""
+    """A fetched page, as readers of the topic see it; every field is always present."""
 
     type: str
     url: str
     cache_key: str
-    """Where the body is kept, decoded but otherwise as it came."""
+    """The key of the body, which is decoded but otherwise unchanged."""
     status_code: int
     content_type: str | None
     content_length: int
@@ -30,7 +30,7 @@ class WebpageEvent(msgspec.Struct, frozen=True):
 
 
 class OutgoingPage(msgspec.Struct, frozen=True):
-    """A page on its way out."""
+    """A page to publish."""
 
     item: bytes
     cache_key: str
@@ -42,7 +42,7 @@ class OutgoingPage(msgspec.Struct, frozen=True):
 def build_outgoing_page(
     item: bytes, url: str, status: int, content_type: str, body: bytes, fetched_at: float
 ) -> OutgoingPage:
-    """The URL must come without its user and password: it goes to strangers, and its keys are made from it."""
+    """The URL must not contain a user or password: it is published, and the keys derive from it."""
     name = url_hash(url)
     cache_key = f"webpage:{name}"
     event = WebpageEvent(

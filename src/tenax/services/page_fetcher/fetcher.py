@@ -1,4 +1,4 @@
-"""The loop: what is due is visited, what came of it goes out; hosts that were down are asked whether they are back."""
+"""The loop: visit due items, publish the results, and probe hosts that were down."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ log = logger(__name__)
 
 MAX_WAIT_SECONDS = 1.0
 UNREGISTER_TIMEOUT_SECONDS = 10.0
-"""At the end, a Redis that is away is waited for no longer."""
+"""How long to wait for an unavailable Redis at the end."""
 
 
 class PageFetcher:
-    """Runs on the parts it is given, until it is stopped."""
+    """Runs until it is stopped."""
 
     def __init__(
         self,
@@ -80,19 +80,19 @@ class PageFetcher:
         self._probing_hosts: set[str] = set()
         self._stop_requested = asyncio.Event()
         self._error: BaseException | None = None
-        """What a person must hear of; it ends the run."""
+        """Ends the run, and is raised then."""
 
     @property
     def in_flight(self) -> int:
         return len(self._visits)
 
     def stop(self) -> None:
-        """Take no more; what is in flight is finished, within the grace."""
+        """Take nothing more; visits in flight are finished, within the grace period."""
         self._stop_requested.set()
         self.in_flight_items.wakeup.set()
 
     async def run(self) -> None:
-        """Until stopped; by then everything that was taken is settled, or in the queue again, if Redis answers."""
+        """Run until stopped. By then all claimed items are settled or back in the queue, if Redis answers."""
         await run_until_set(self._stop_requested, self._maintenance.recover())
         filling, *jobs = [
             asyncio.ensure_future(job)
@@ -119,12 +119,12 @@ class PageFetcher:
             async with asyncio.timeout(UNREGISTER_TIMEOUT_SECONDS):
                 count = await self._queue.unregister()
         except TimeoutError:
-            log.warning("Redis is away: what is held goes back when this page-fetcher counts as dead")
+            log.warning("Redis unavailable, claimed URLs are requeued when the lease expires")
         else:
-            log.info("page-fetcher stopped", given_back=count)
+            log.info("page-fetcher stopped", requeued=count)
 
     async def _drain(self) -> None:
-        """What is in flight may end, and what was fetched may go out, within the grace."""
+        """Finish the visits in flight and publish what was fetched, within the grace period."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._config.grace_seconds):
                 while self._visits:
@@ -138,11 +138,11 @@ class PageFetcher:
             now = self._clock.now()
             while len(self._visits) < self._max_concurrency and (item := self._host_queue.take(now)) is not None:
                 self._start_task(self._visit(item), item.url)
-            resting = len(self._backoffs)
+            backoff_count = len(self._backoffs)
             for record in self._backoffs.pop_due_probes(now):
                 self._probing_hosts.add(record.origin)
                 self._start_task(self._probe(record), record.origin)
-            if len(self._backoffs) < resting:
+            if len(self._backoffs) < backoff_count:
                 self.in_flight_items.has_room.set()
             if not news.is_set():
                 await self._pause(news, self._seconds_to_next(now))
@@ -161,8 +161,8 @@ class PageFetcher:
         self.in_flight_items.has_room.set()
 
     def _seconds_to_next(self, now: float) -> float:
-        turn = self._host_queue.next_due_at() if len(self._visits) < self._max_concurrency else None
-        times = [at for at in (turn, self._backoffs.next_end_at()) if at is not None]
+        next_at = self._host_queue.next_due_at() if len(self._visits) < self._max_concurrency else None
+        times = [at for at in (next_at, self._backoffs.next_end_at()) if at is not None]
         return max(min(times) - now, 0.0) if times else MAX_WAIT_SECONDS
 
     @property
@@ -178,11 +178,11 @@ class PageFetcher:
             step = await self._attempt_visit(item, room)
             await self._apply_step(item, step, room)
         finally:
-            if not isinstance(step, Keep):  # else it goes on its way out with the page
+            if not isinstance(step, Keep):  # otherwise the page carries it
                 room.close()
 
     async def _attempt_visit(self, item: Item, room: MemoryReservation) -> Step:
-        """One attempt. Whatever goes wrong in here becomes a step: no page may stop the loop."""
+        """One attempt. Every error becomes a step: no page may stop the loop."""
         origin = item.task.origin
         site = self._sites.for_origin(origin)
         record = HostRecord(origin=origin, domain=item.host)
@@ -196,28 +196,29 @@ class PageFetcher:
         except TenaxError:
             raise
         except Exception as error:
-            log.exception("visit failed inside", url=item.url)
+            log.exception("internal error during visit", url=item.url)
             answer = FetchResult(
                 Failed(f"{type(error).__name__} in Tenax itself", FailureKind.INTERNAL), self._clock.now()
             )
-            turn = answer.answered_at + pace_seconds(record, site.politeness)
-            record = msgspec.structs.replace(record, next_at=max(record.next_at, turn))
+            next_at = answer.answered_at + pace_seconds(record, site.politeness)
+            record = msgspec.structs.replace(record, next_at=max(record.next_at, next_at))
         now = self._clock.now()
         plan = plan_task(
-            answer.outcome, item.task, now, site, random.random(), record.next_at, self._pipeline.available_transports, answer.transport
+            answer.outcome, item.task, now, site, random.random(), record.next_at,
+            self._pipeline.available_transports, answer.transport,
         )  # fmt: skip
         self._log_backoff(record, now)
         self.in_flight_items.on_visit_end(record, now)
         return next_step(item, answer, plan)
 
     async def _update_host(self, known: HostRecord, answer: FetchResult, site: SiteConfig) -> HostRecord:
-        now, jitter, ways = self._clock.now(), random.random(), self._pipeline.available_transports
+        now, jitter, transports = self._clock.now(), random.random(), self._pipeline.available_transports
         before = known
 
         def rule(record: HostRecord) -> HostRecord:
             nonlocal before
             before = record
-            return update_host(record, answer, answer.outcome, now, site, jitter, ways)
+            return update_host(record, answer, answer.outcome, now, site, jitter, transports)
 
         record = await self._hosts.update(known.origin, known, rule)
         await self._pipeline.share_backoff(record, site)
@@ -249,10 +250,10 @@ class PageFetcher:
         match step:
             case Keep(response=response):
                 numbers.content_bytes.observe(len(response.body))
-                told = build_outgoing_page(
+                outgoing = build_outgoing_page(
                     item.raw, item.url, response.status, response.content_type, response.body, response.finished_at
                 )
-                await in_flight.publisher.publish_page(told, room)
+                await in_flight.publisher.publish_page(outgoing, room)
             case Skip(why=why):
                 numbers.skipped += 1
                 log.info("skipped by robots.txt", url=item.url, why=why)
@@ -261,12 +262,12 @@ class PageFetcher:
                 if is_retry:
                     numbers.retries += 1
                     attempts = again.task.attempt
-                    log.info("failed, will be tried again", url=item.url, why=why, attempts=attempts)
-                    # Before it goes anywhere: whoever asks for it next must know.
+                    log.info("visit failed, will be retried", url=item.url, why=why, attempts=attempts)
+                    # Stored first: any worker that claims it next must know.
                     await self._queue.set_attempts(item.raw, attempts)
                 in_flight.schedule_item(again, at)
             case PutBack(why=why):
-                log.info("put back: its host is in trouble", url=item.url, why=why)
+                log.info("requeued, host in trouble", url=item.url, why=why)
                 in_flight.requeue([item.raw])
             case GiveUp(why=why, status=status, attempts=attempts):
                 numbers.failed += 1
@@ -274,12 +275,12 @@ class PageFetcher:
                 in_flight.add_dead_letter(item.raw, why, status, attempts)
 
     async def _probe(self, record: HostRecord) -> None:
-        """Ask a host that was down, for none of its URLs in particular, whether it is back."""
+        """Probe a host that was down, for none of its URLs in particular."""
         origin, now = record.origin, self._clock.now()
         try:
             newest = await self._hosts.acquire(record)
             try:
-                # Unless another fetcher has asked meanwhile: then its answer holds.
+                # If another fetcher has probed it meanwhile, that result holds.
                 if should_probe(newest) and newest.next_at <= now:
                     task = Task(f"{origin}/", origin, 0, Priority.HIGH, Source.SEED, None, now, now)
                     answer = await self._pipeline.fetch(task, newest)
@@ -289,7 +290,7 @@ class PageFetcher:
         except TenaxError:
             raise
         except Exception:
-            log.exception("probe failed inside", host=origin)
+            log.exception("internal error during probe", host=origin)
             newest = record
         self._probing_hosts.discard(origin)
         now = self._clock.now()

@@ -1,4 +1,4 @@
-"""Host records of unpaced hosts, which change with every page: the others are told what they must know, and no more."""
+"""Host records of hosts without a rate limit, which change with every page: only relevant changes are shared."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tenax.hosts import Hosts
 from tenax.model import HostRecord
 
 CACHE_SECONDS = 1.0
-"""So long what we hold of an unpaced host is believed, before the others are asked again."""
+"""How long a local record of a host without a rate limit is used before the shared one is read again."""
 MAX_HOSTS = 10_000
 
 
 class LocalHosts(Protocol):
-    """The records held in this process."""
+    """The host records of this process."""
 
     def acquire(self, record: HostRecord) -> HostRecord: ...
 
@@ -27,14 +27,14 @@ class LocalHosts(Protocol):
 
 
 class CachedHosts:
-    """`Hosts` that ask the shared ones at every visit of a host with a pace, and seldom where the limit is lifted.
+    """`Hosts` that read the shared records at every visit of a host with a rate limit, and rarely without one.
 
-    There, a page that came teaches nothing that the next request depends on. A failure, a rest or a new robots.txt
-    does, and is shared at once.
+    Without a rate limit, the next request does not depend on a page that came. It depends on a failure, a backoff or a
+    new robots.txt, so these are shared at once.
     """
 
     def __init__(self, shared: Hosts, local_hosts: LocalHosts, clock: Clock, is_unpaced: Callable[[str], bool]) -> None:
-        """`local_hosts` is what stands in front of `shared`."""
+        """`local_hosts` is the cache in front of `shared`."""
         self._shared = shared
         self._local_hosts = local_hosts
         self._clock = clock
@@ -69,7 +69,7 @@ class CachedHosts:
 
 
 def has_only_counter_changes(before: HostRecord, after: HostRecord, now: float) -> bool:
-    """Whether only the counts of pages and of good answers have changed, and the host may be asked at once."""
+    """Whether only the counts of pages and successes have changed, and the host may be requested at once."""
     if after.next_at > now:
         return False
     same = msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""What is ours: taken from the queue, in hand or on its way out, until it is settled."""
+"""The items of this worker: claimed from the queue, waiting or being published, until they are settled."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logger(__name__)
 
 
 class InFlight:
-    """Fills the hand from the queue, and keeps account of every item until the queue has it off our hands."""
+    """Fills the host queue from the shared queue, and tracks every item until it is settled."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class InFlight:
     ) -> None:
         self.publisher = Publisher(queue, events, self.on_settled, self._on_acknowledged)
         self.wakeup = asyncio.Event()
-        """Set when there is something to look at in the hand."""
+        """Set when there is something to check in the host queue."""
         self.has_room = asyncio.Event()
         """Set when there may be a reason to take more."""
         self.is_blocked = False
-        """Nothing is taken: every host of the queue is to be left alone."""
+        """Nothing is taken: every host in the queue backs off."""
         self._queue = queue
         self._hosts = hosts
         self._host_queue = host_queue
@@ -57,38 +57,38 @@ class InFlight:
         self._intake = Intake()
         self._claimed: Counter[bytes] = Counter()
         self._full_hosts: set[str] = set()
-        """Hosts of which enough was in hand, and more than half of it still is."""
+        """Hosts that had enough items in memory, and still have more than half of them."""
         self._returning_items: list[Item] = []
         """On their way to the head of the queue."""
         self._is_taking = False
         self._redirected_hosts: set[str] = set()
-        """Hosts that are left alone, and are waited for in hand by items that were led to them."""
+        """Hosts that back off while items redirected to them wait in memory."""
         self._receive_lock = asyncio.Lock()
-        """Held while something is ours by the account of Redis, and not by our own yet."""
+        """Held while items are claimed in Redis and not recorded here yet."""
 
     def __len__(self) -> int:
         return self._claimed.total()
 
     @property
     def is_moving(self) -> bool:
-        """Whether the queue has just been asked, or something is on its way back to it."""
+        """Whether the queue was just read, or items are on their way back to it."""
         return self._is_taking or self.publisher.is_busy
 
     # -- in -------------------------------------------------------------------------------------------------
 
     async def fill_from_queue(self) -> None:
-        """Take from the queue while there is room in hand and somebody to ask; runs until it is cancelled."""
-        troubles = self._queue.failure_count
+        """Take from the queue while there is room in memory and a host to visit; runs until cancelled."""
+        failure_count = self._queue.failure_count
         while True:
-            if self._queue.failure_count != troubles:
-                troubles = self._queue.failure_count
+            if self._queue.failure_count != failure_count:
+                failure_count = self._queue.failure_count
                 await self.reconcile()
             if self._free_slots <= 0:
                 self.has_room.clear()
                 await pause(self.has_room, self._config.poll_timeout_seconds)
                 continue
             self._is_taking = True
-            # What we put back ourselves is nothing new: who waits for an item would get it at once, for ever.
+            # Our own requeued items are not new: waiting for an item would return at once, for ever.
             await self.publisher.wait_until_returned()
             length = await self._scan_queue()
             self._is_taking = False
@@ -97,26 +97,26 @@ class InFlight:
                 self.is_blocked = False
                 await self._queue.wait_for_items(self._config.poll_timeout_seconds)
             elif self._intake.is_exhausted:
-                # That of somebody who is only not to be asked so soon is no outage.
+                # A host that is only paced is not an outage.
                 self.is_blocked = all(origin in self._backoffs for origin in self._intake.skipped_hosts)
                 await self._wait_for_free_host()
             else:
                 self.is_blocked = False
 
     async def reconcile(self) -> None:
-        """After Redis was away: what it gave us without our hearing of it, and what it has forgotten that we hold."""
+        """After an outage of Redis: record claims whose reply was lost, and restore claims that Redis has forgotten."""
         async with self._receive_lock:
             ours = Counter(await self._queue.claimed_items())
-            held = Counter(self._claimed)
-            await self._queue.restore_claims(list((held - ours).elements()))
-            await self._receive(list((ours - held).elements()))
+            known = Counter(self._claimed)
+            await self._queue.restore_claims(list((known - ours).elements()))
+            await self._receive(list((ours - known).elements()))
 
     @property
     def _free_slots(self) -> int:
         return self._config.max_in_flight - len(self)
 
     async def _scan_queue(self) -> int:
-        """Look through the queue, and take what may be asked for; how many items it had at last."""
+        """Scan the queue and take what may be requested. Returns the last length of the queue."""
         length = 0
         self._full_hosts = {
             origin for origin in self._full_hosts if self._host_queue.count(origin) > self._max_items_per_host // 2
@@ -143,7 +143,7 @@ class InFlight:
         return taken
 
     async def _wait_for_free_host(self) -> None:
-        """Nothing of the queue may be taken: until that may have changed, or it is time to look for new items."""
+        """Nothing in the queue may be taken: wait until that may have changed, or new items are to be checked."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self._config.poll_timeout_seconds
         while (left := until - loop.time()) > 0:
@@ -154,8 +154,8 @@ class InFlight:
             await pause(self.has_room, left)
 
     def _host_free_slots(self, origin: str) -> int:
-        """How many more of this host may be in hand. One that was full is filled up when half of it is gone: to look
-        for the next item after each that was fetched would be to do nothing else."""
+        """How many more items of this host fit in memory. A full host is refilled when half of its items are gone:
+        otherwise every fetched item would start a scan for the next one."""
         if origin in self._backoffs:
             return 0
         count = self._host_queue.count(origin)
@@ -173,7 +173,7 @@ class InFlight:
         for raw, count in zip(raws, attempts, strict=True):
             item = parse_item(raw, now, count)
             if isinstance(item, InvalidItem):
-                log.warning("not a URL, given up", why=item.why)
+                log.warning("item is not a URL, given up", why=item.why)
                 self.add_dead_letter(raw, item.why, None, 0)
             else:
                 self.schedule_item(self._host_queue.assign_position(item), now)
@@ -183,21 +183,21 @@ class InFlight:
     # -- out ------------------------------------------------------------------------------------------------
 
     def schedule_item(self, item: Item, at: float) -> None:
-        """It stays in hand and is asked for again; where its host is to be left alone, the queue keeps it."""
+        """Keep it in memory until it is requested again; if its host backs off, it goes back to the queue."""
         origin = item.task.origin
-        resting = self._backoffs.get(origin)
-        if resting is None:
+        host = self._backoffs.get(origin)
+        if host is None:
             self._host_queue.add(item, at, self._hosts.get(origin))
         elif not item.is_redirected_away:
             self._requeue_front([item])
         elif self._may_stay(origin):
-            self._host_queue.add(item, max(at, resting.next_at), resting)
+            self._host_queue.add(item, max(at, host.next_at), host)
         else:
             self.requeue([item.raw])
 
     def _may_stay(self, origin: str) -> bool:
-        """Whether one that was led to this host may wait for it in hand. In the queue it stands under the host that
-        led it there, which would be asked for it again and again. Too many of them would keep others out."""
+        """Whether an item redirected to this host may wait in memory. In the queue it belongs to the redirecting host,
+        which would be requested again and again. Too many of them would keep out others."""
         self._redirected_hosts = {
             led_to for led_to in self._redirected_hosts if led_to in self._backoffs and self._host_queue.count(led_to)
         }
@@ -207,7 +207,7 @@ class InFlight:
         return True
 
     def on_visit_end(self, record: HostRecord, now: float) -> None:
-        """A visit of this host has ended; when it must be left alone, all that waits for it goes back."""
+        """A visit of this host has ended; if the host backs off, all its waiting items go back to the queue."""
         self._host_queue.on_visit_end(record.origin, record)
         if self._backoffs.update_host(record, now):
             items = self._host_queue.remove_host(record.origin)
@@ -217,14 +217,14 @@ class InFlight:
                     self.schedule_item(item, now)
 
     def requeue(self, raws: Sequence[bytes]) -> None:
-        """To the end of the queue."""
+        """At the end of the queue."""
         if raws:
             self._metrics.requeued += len(raws)
             self.publisher.requeue_back(raws)
 
     def _requeue_front(self, items: Sequence[Item]) -> None:
-        """To the head of the queue, where they came from. Not while more is being taken from there: what was taken
-        later would go before what was taken first."""
+        """At the head of the queue, where they came from. Not while more is being taken from there: items taken later
+        would go before those taken first."""
         self._returning_items += map(self._host_queue.assign_position, items)
         if not self._is_taking:
             self._flush_returning()
@@ -240,8 +240,8 @@ class InFlight:
         self.publisher.add_dead_letter(DeadLetterItem(raw, encode_reason(why, status, attempts, self._clock.now())))
 
     async def drop_items(self) -> int:
-        """Others have what we held: forget what is not in flight; how many items that were. What was taken since we
-        were given up is ours all the same, and nobody else would look for it."""
+        """Our lease expired and others have our items: forget those not in flight. Returns their number. Items claimed
+        since then are still ours, and nobody else would look for them."""
         async with self._receive_lock:
             items = [*self._host_queue.remove_all(), *self._returning_items]
             self._returning_items = []

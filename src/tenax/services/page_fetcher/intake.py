@@ -1,8 +1,8 @@
-"""What to take from the queue: each host's items in their order, past those of hosts that wait.
+"""Selects items from the queue: those of each host in order, skipping hosts that wait.
 
-A host has *room* when it may be asked now and not enough of it is in hand. Items of a host without room stay where they
-are, and so do all later ones of it: one that was passed over is not overtaken. The queue is looked through a window at
-a time: its head each time, the part beyond it bit by bit, and its end, where new items arrive.
+A host has *room* when it may be visited now and has not enough items in memory. Items of a host without room stay in
+the queue, and so do all later ones of it: a skipped item is never overtaken. The queue is scanned in windows: its head
+each time, the part beyond it step by step, and its end, where new items arrive.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import NamedTuple
 from tenax.services.page_fetcher.items import InvalidItem, parse_item
 
 WINDOW_SIZE = 256
-"""Items looked at in one step."""
+"""Items checked in one step."""
 HEAD_WINDOWS = 80
-"""Of the head of the queue, so much is looked at each time; of what lies beyond it, so much at a time."""
+"""Windows of the head that are scanned each time, and windows scanned at a time beyond it."""
 MAX_SKIPPED_HOSTS = 50_000
-"""Hosts passed over that are remembered. Beyond, an item of another may overtake an earlier one of its host."""
+"""Skipped hosts that are remembered. Beyond that, an item may overtake an earlier one of its host."""
 MAX_CACHED_ORIGINS = 10_000
 
 _PLAIN_ORIGIN = re.compile(rb"https?://[A-Za-z0-9.:-]+(?=[/?#]|$)")
 
 
 class Span(NamedTuple):
-    """A part of the queue to look through."""
+    """A part of the queue to scan."""
 
     first: int
     windows: int
@@ -36,11 +36,11 @@ class Span(NamedTuple):
 class Selection(NamedTuple):
     items: list[bytes]
     examined: int
-    """Items of the window that need not be looked at again in this look."""
+    """Items of the window that need not be checked again in this scan."""
 
 
 class OriginCache:
-    """The origins of items, of which many share the same beginning. None: it is no URL."""
+    """The origins of items, many of which share a prefix. None: not a URL."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[bytes, str] = OrderedDict()
@@ -60,35 +60,35 @@ class OriginCache:
 
 
 class Intake:
-    """One look at the queue after the other. Nothing here asks the time or waits."""
+    """One scan of the queue after the other. No I/O, no clock."""
 
     def __init__(self) -> None:
         self._origins = OriginCache()
         self._skipped_at_head: set[str] = set()
         self._skipped_beyond_head: set[str] = set()
         self._next_offset = 0
-        """Where the next part beyond the head begins; 0: right behind the head."""
+        """Where the next part beyond the head begins; 0: right after the head."""
         self._length = 0
         self._skipped_last_pass: set[str] = set()
-        """Beyond the head, when that was last looked through as a whole."""
+        """From the last complete pass beyond the head."""
         self._has_found = False
-        """Something was taken since the first part beyond the head was looked at."""
+        """Something was taken since the first part beyond the head was scanned."""
         self._was_scan_empty = False
-        """The whole queue was looked through in vain, and nothing has happened since."""
+        """The whole queue was scanned without a result, and nothing has happened since."""
         self.is_exhausted = False
-        """Nothing of the queue may be taken now, as far as is known: there is no hurry to look again."""
+        """As far as known nothing in the queue may be taken now: the next scan is not urgent."""
 
     @property
     def skipped_hosts(self) -> set[str]:
-        """Hosts of which something was left in the queue."""
+        """Hosts with items left in the queue."""
         return self._skipped_at_head | self._skipped_beyond_head | self._skipped_last_pass
 
     def resume_scan(self) -> None:
-        """One of them may be asked again: wherever its items are, they are to be found soon."""
+        """One of them may be visited again: its items must be found soon, wherever they are."""
         self._was_scan_empty = False
 
     def scan_spans(self) -> Iterator[Span]:
-        """The parts of one look, in order; each is made when the one before it was looked through."""
+        """The parts of one scan in order; each is computed when the previous one was scanned."""
         self._skipped_at_head.clear()
         if not self._next_offset:
             self._skipped_last_pass, self._skipped_beyond_head = self._skipped_beyond_head, set()
@@ -114,7 +114,7 @@ class Intake:
     def select_items(
         self, items: Sequence[bytes], span: Span, free_slots: Callable[[str], int], limit: int
     ) -> Selection:
-        """Which items of this window to take, at most so many."""
+        """The items of this window to take, at most this many."""
         found: list[bytes] = []
         of_host: Counter[str] = Counter()
         for number, raw in enumerate(items):
@@ -122,7 +122,7 @@ class Intake:
                 return Selection(found, number)
             origin = self._origins.find_origin(raw)
             if origin is None:
-                found.append(raw)  # it is given up at once
+                found.append(raw)  # given up at once
             elif origin in self._skipped_at_head or (not span.is_head and origin in self._skipped_beyond_head):
                 continue
             elif free_slots(origin) > of_host[origin]:
@@ -133,7 +133,7 @@ class Intake:
         return Selection(found, len(items))
 
     def record_window(self, span: Span, first: int, length: int, taken: int) -> None:
-        """A window was dealt with; the next of this span begins at `first`, in a queue of this length."""
+        """A window was processed; the next one of this span begins at `first`, in a queue of this length."""
         self._length = length - taken
         if taken:
             self._has_found, self._was_scan_empty = True, False

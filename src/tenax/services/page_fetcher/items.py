@@ -1,4 +1,4 @@
-"""An item of the queue, read: a URL that can be asked for, or the reason why it is none."""
+"""Parses an item of the queue: a URL to request, or the reason why it is none."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ SHOWN_CHARS = 200
 
 
 class Item(Value, frozen=True):
-    """A URL in hand."""
+    """A claimed URL."""
 
     raw: bytes
-    """As it stands in the lists."""
+    """As it is in the lists."""
     url: str
-    """As it was asked for, but for its user and password; under this name its page is kept and told."""
+    """As requested, without user and password; its page is stored and published under this URL."""
     task: Task
-    """What is asked for next: the URL, or what it was redirected to."""
+    """What is requested next: the URL, or its redirect target."""
     host: str
     position: int = 0
-    """Its place among those of its host that are in hand: the smallest is asked for first; 0: it has none yet."""
+    """Its order among the items of its host in memory: the smallest is first; 0: not assigned yet."""
 
     @property
     def is_redirected_away(self) -> bool:
-        """A redirect led it to another host than the one it stands under in the queue."""
+        """Whether it was redirected to another host than its own in the queue."""
         return bool(self.task.chain) and not self.task.chain[0].url.startswith(f"{self.task.origin}/")
 
 
 class InvalidItem(Value, frozen=True):
-    """An item that is no URL we could ask for."""
+    """An item that is not a URL we can request."""
 
     raw: bytes
     why: str
 
 
 def parse_item(raw: bytes, now: float, attempts: int = 0) -> Item | InvalidItem:
-    """What an item asks for that has spent so many attempts. Never raises."""
+    """Parse an item that has spent this many attempts. Never raises."""
     if len(raw) > MAX_HREF_CHARS * 4:
         return InvalidItem(raw, f"not a URL: {len(raw)} bytes long")
     try:
@@ -50,7 +50,7 @@ def parse_item(raw: bytes, now: float, attempts: int = 0) -> Item | InvalidItem:
     target = parse_exact_url(url)
     if target is None:
         return InvalidItem(raw, f"not an http or https URL: {_truncate_url(url)}")
-    # We hold no page that could be unchanged. Whoever says so all the same has failed, and that costs an attempt.
+    # We have no stored copy that could be unchanged: a 304 is a failure, and spends an attempt.
     task = Task(
         target.url, target.origin, 0, Priority.MEDIUM, Source.SEED, None, now, now, attempts, is_unconditional=True
     )
@@ -58,14 +58,14 @@ def parse_item(raw: bytes, now: float, attempts: int = 0) -> Item | InvalidItem:
 
 
 def redirect_item(item: Item, url: str, origin: str, redirected_task: Task) -> Item:
-    """The item after a redirect: the same URL, to be asked for at another place. Its attempts stay spent: else a URL
-    that leads to a page which always fails would begin anew each time it comes out of the queue."""
+    """The item after a redirect: the same URL with another target. Its attempts stay spent: otherwise a URL that
+    redirects to a page which always fails would start again each time it is claimed."""
     host = origin.partition("://")[2]
     task = msgspec.structs.replace(redirected_task, url=url, origin=origin, transport=None)
     return msgspec.structs.replace(item, task=task, host=host)
 
 
 def _truncate_url(url: str) -> str:
-    """A beginning of it without its password; the item itself is kept whole."""
+    """The beginning of the URL without its password; the item itself is not shortened."""
     url = mask_url(url)
     return url if len(url) <= SHOWN_CHARS else f"{url[:SHOWN_CHARS]}…"

@@ -1,4 +1,4 @@
-"""What must be done now and then: signs of life, what the dead left behind, the sizes of the lists."""
+"""Periodic work: heartbeats, recovery of dead workers' items, and the lengths of the lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tenax.services.wait import Pause, pause
 log = logger(__name__)
 
 RECOVER_INTERVAL_SECONDS = 5.0
-"""So long after a fetcher counts as dead, at most, somebody notices it."""
+"""A dead fetcher is noticed within this time after its lease expires."""
 SIZES_INTERVAL_SECONDS = 2.0
 
 
@@ -38,7 +38,7 @@ class Maintenance:
         self._pause = pause
 
     async def run(self, current_url: Callable[[], str]) -> None:
-        """Until it is cancelled; `current_url` gives a URL that is being fetched."""
+        """Runs until cancelled; `current_url` returns a URL that is being fetched."""
         beat_at = recover_at = 0.0
         never = asyncio.Event()
         while True:
@@ -55,12 +55,12 @@ class Maintenance:
     async def recover(self) -> None:
         count = await self._queue.recover_dead_workers()
         if count:
-            log.warning("URLs of a page-fetcher that died went back to the queue", count=count)
+            log.warning("URLs of a dead page-fetcher requeued", count=count)
 
     async def _send_heartbeat(self, url: str) -> None:
         match await self._queue.send_heartbeat(url):
             case WorkerStatus.EXPIRED:
                 count = await self._in_flight_items.drop_items()
-                log.warning("this page-fetcher counted as dead: others have what it held", dropped=count)
+                log.warning("worker lease expired, re-registering", dropped=count)
             case WorkerStatus.UNKNOWN:
                 await self._in_flight_items.reconcile()

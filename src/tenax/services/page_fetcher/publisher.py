@@ -1,4 +1,4 @@
-"""The way out: pages are stored, then told, then settled; many at a time, because each step costs a journey."""
+"""Stores pages, publishes their events, then settles their items; in batches, because each step is a round trip."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tenax.services.page_fetcher.events import OutgoingPage
 LINGER_SECONDS = 0.004
 MAX_BATCH_PAGES = 64
 MAX_BATCH_BYTES = 8 * 1024 * 1024
-"""Pages that are stored together are no longer than this; a longer one goes alone."""
+"""Pages stored together; a longer one is stored alone."""
 BATCHES_IN_FLIGHT = 4
 MAX_WAITING_PAGES = 256
-"""Pages that wait to be stored; whoever brings another waits too. So a broker that is away stops the fetching."""
+"""Pages that wait to be stored; further ones block their visits. So an unavailable broker stops the fetching."""
 
 
 class Publisher:
-    """Runs while its `run` does; used by many visits at once."""
+    """Works while `run` runs; used by many visits at once."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class Publisher:
         on_settled: Callable[[Sequence[bytes]], None],
         on_acknowledged: Callable[[int], None],
     ) -> None:
-        """`on_acknowledged` hears how many pages the broker has taken."""
+        """`on_acknowledged` gets the number of pages that the broker has accepted."""
         self._queue = queue
         self._event_log = event_log
         self._on_settled = on_settled
@@ -50,14 +50,14 @@ class Publisher:
         self._is_returned.set()
         self._batch_slots = asyncio.Semaphore(BATCHES_IN_FLIGHT)
         self._pending_count = 0
-        """Pages and other ends that were brought and are not settled yet."""
+        """Pages and other results that are not settled yet."""
 
     @property
     def is_busy(self) -> bool:
         return self._pending_count > 0
 
     async def publish_page(self, page: OutgoingPage, room: MemoryReservation) -> None:
-        """Waits while too many wait already. The room is closed when the page is stored and told."""
+        """Blocks while too many wait. The reservation is closed when the page is stored and published."""
         self._add_pending()
         self._pages.append((page, room))
         self._has_pages.set()
@@ -71,13 +71,13 @@ class Publisher:
         self._has_settlements.set()
 
     def requeue_back(self, items: Sequence[bytes]) -> None:
-        """To the end of the queue."""
+        """At the end of the queue."""
         self._add_returning(len(items))
         self._back_items.extend(items)
         self._has_settlements.set()
 
     def requeue_front(self, items: Sequence[bytes]) -> None:
-        """To the head of the queue, in this order; before those that were brought earlier."""
+        """At the head of the queue, in this order; before earlier ones."""
         self._add_returning(len(items))
         self._front_items[:0] = items
         self._has_settlements.set()
@@ -88,11 +88,11 @@ class Publisher:
         self._has_settlements.set()
 
     async def wait_until_returned(self) -> None:
-        """Returns when all that goes back to the queue is there."""
+        """Returns when all requeued items are in the queue."""
         await self._is_returned.wait()
 
     async def wait_until_empty(self) -> None:
-        """Returns when all that was brought is settled."""
+        """Returns when everything is settled."""
         await self._is_empty.wait()
 
     async def run(self) -> None:

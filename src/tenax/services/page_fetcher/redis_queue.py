@@ -1,4 +1,4 @@
-"""The lists of the page-fetcher in Redis: the queue, what each fetcher holds of it, the dead letters, and the pages."""
+"""The Redis lists of the page-fetcher: the queue, the claims of each worker, the dead letters, and the pages."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ SETTING_NAME = "page_fetcher.redis_url"
 TOMBSTONE_TTL_SECONDS = 86_400
 SETTLED_TTL_SECONDS = 86_400
 ATTEMPTS_TTL_SECONDS = 7 * 86_400
-"""How long attempts are remembered after the last one that any URL spent."""
+"""How long attempts are kept after the last attempt of any URL."""
 _REMOVED_MARKER = b"\0tenax: taken"
-"""Stands for an item while it is removed from the middle of the queue, within one step."""
+"""Replaces an item while it is removed from the middle of the queue, within one script."""
 
 
 def worker_name() -> str:
@@ -38,13 +38,13 @@ def worker_name() -> str:
 
 
 class RedisQueue:
-    """A `Queue`. Made by `open`."""
+    """Implements `Queue`. Created by `open`."""
 
     def __init__(self, redis: Redis, blocking_redis: Redis, config: PageFetcherConfig, worker: str) -> None:
         self._connection = RedisConnection(config.redis_url, SETTING_NAME)
         self._redis = redis
         self._blocking_redis = blocking_redis
-        """Has a connection of its own, because it is kept for seconds at a time."""
+        """Has its own connection, because a blocking call holds it for seconds."""
         self._worker = worker
         self._ttl_seconds = config.cache_ttl_seconds
         self._dead_after_ms = int(config.dead_after_seconds * 1000)
@@ -57,7 +57,7 @@ class RedisQueue:
         self._own_list = self._worker_list_key(worker)
         self._settled_key = f"{self._own_list}:settled"
         self._settle_count = 0
-        """Calls of `settle` so far: each has its number, by which Redis knows one that it was sent before."""
+        """Calls of `settle` so far: Redis recognizes a repeated call by its number."""
         self._peek = redis.register_script(scripts.PEEK)
         self._take = redis.register_script(scripts.TAKE)
         self._settle = redis.register_script(scripts.SETTLE)
@@ -69,7 +69,7 @@ class RedisQueue:
 
     @classmethod
     async def open(cls, config: PageFetcherConfig, worker: str) -> RedisQueue:
-        """Raises `ConfigError` when Redis cannot be used as it is named."""
+        """Raises `ConfigError` when Redis cannot be used as named."""
         redis = create_redis_client(config.redis_url, SETTING_NAME)
         waiting = create_redis_client(config.redis_url, SETTING_NAME, config.poll_timeout_seconds + ANSWER_SECONDS)
         queue = cls(redis, waiting, config, worker)
@@ -102,9 +102,9 @@ class RedisQueue:
 
     async def wait_for_items(self, seconds: float) -> bool:
         async def work() -> bool:
-            timeout = cast(int, seconds)  # Redis takes any number, the library's type does not
-            # From the head to the head: it stays where it is. Moved to us, it would be in nobody's hands when that
-            # happens after we have left, and nobody can call back what was asked of a Redis that is slow.
+            timeout = cast(int, seconds)  # Redis accepts fractions, the library's type does not
+            # From the head to the head: the item stays where it is. Moved to our list after we have left, it would
+            # belong to nobody, and a call to a slow Redis cannot be cancelled.
             item = await await_reply(self._blocking_redis.blmove(self._queue, self._queue, timeout, "LEFT", "LEFT"))
             return item is not None
 
@@ -117,7 +117,7 @@ class RedisQueue:
         dead_letters: Sequence[DeadLetterItem] = (),
         to_front: Sequence[bytes] = (),
     ) -> None:
-        letters = [part for dead_letter in dead_letters for part in dead_letter]
+        dead_letter_parts = [part for dead_letter in dead_letters for part in dead_letter]
         self._settle_count += 1
         counts = len(done), len(to_back), len(to_front)
         args: list[bytes | int] = [
@@ -127,7 +127,7 @@ class RedisQueue:
             *done,
             *to_back,
             *to_front,
-            *letters,
+            *dead_letter_parts,
         ]
         keys = [
             self._queue,
@@ -196,7 +196,8 @@ class RedisQueue:
 
     async def unregister(self) -> int:
         keys = [
-            self._queue, self._own_list, worker_key(self._worker), "crawler:active_workers", self._holders_key, self._settled_key,
+            self._queue, self._own_list, worker_key(self._worker), "crawler:active_workers", self._holders_key,
+            self._settled_key,
         ]  # fmt: skip
         count: int = await self._connection.call_with_retry(lambda: self._unregister(keys=keys, args=[self._worker]))
         return count
@@ -207,7 +208,7 @@ class RedisQueue:
     # -- one call -------------------------------------------------------------------------------------------
 
     async def _check_types(self) -> None:
-        """Raises `ConfigError` for a key that holds something else: what we write to it would go nowhere."""
+        """Raises `ConfigError` for a key of another type: writes to it would fail."""
         kinds = {
             self._queue: "list", self._dead_letters: "list", self._reasons: "hash", self._holders_key: "set",
             self._attempts: "hash", self._activity: "string",
@@ -219,7 +220,8 @@ class RedisQueue:
         for (key, kind), is_kind in zip(kinds.items(), found, strict=True):
             if is_kind not in (kind, "none"):
                 raise ConfigError(
-                    f"{key!r} in Redis at {self._connection.masked_url} is no {kind} but a {is_kind}; rename it, or name another"
+                    f"{key!r} in Redis at {self._connection.masked_url} is not a {kind} but a {is_kind}; "
+                    "rename it, or name another"
                 )
 
     async def _heartbeat_once(self, url: str) -> int:

@@ -1,8 +1,8 @@
-"""What is done in Redis in one step. All keys are named; each script may be sent again after a lost answer.
+"""Atomic Redis scripts. All keys are passed by name; each script may be repeated after a lost reply.
 
-Redis does not undo a script that fails half way. So each looks at every key first, which fails where one is of another
-type, and writes an item where it goes before it removes it from where it was. A Redis that is full refuses the first
-write of a script, or none.
+Redis does not undo a script that fails half way. So each reads every key first, which fails on a wrong type, and writes
+an item to its new list before it removes it from the old one. A full Redis refuses the first write of a script, or
+none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads the status of a queue from Redis. Changes nothing there, and waits for nobody."""
+"""Reads the status of a queue from Redis. Read-only, without waiting."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 SETTING_NAME = "page_fetcher.redis_url"
 MAX_HOSTS = 1000
-"""Hosts that are shown: those that are left alone first, then those with the most URLs."""
+"""Hosts shown: those that back off first, then those with the most URLs."""
 _BATCH_SIZE = 1000
 
 
 async def read_queue_status(config: PageFetcherConfig) -> QueueStatus:
-    """Raises `ConfigError` when Redis cannot be used as it is named, or does not answer."""
+    """Raises `ConfigError` when Redis cannot be used as named, or does not answer."""
     redis = create_redis_client(config.redis_url, SETTING_NAME)
     try:
         return await RedisConnection(config.redis_url, SETTING_NAME).call_once(lambda: _read_status(redis, config))
@@ -48,8 +48,8 @@ async def _read_status(redis: Redis, config: PageFetcherConfig) -> QueueStatus:
         pipe.hlen(f"{queue}:attempts")
         pipe.get(f"{queue}:last_activity")
         pipe.smembers(f"{queue}:processing")
-        told = await pipe.execute()
-    (seconds, micros), length, dead, retried, activity, names = told
+        replies = await pipe.execute()
+    (seconds, micros), length, dead, retried, activity, names = replies
     now = seconds + micros / 1e6
     fetchers = tuple([await _fetcher_status(redis, queue, name.decode()) for name in sorted(names)])
     looked_at, hosts = await _host_statuses(redis, queue, now)
@@ -73,13 +73,13 @@ async def _fetcher_status(redis: Redis, queue: str, name: str) -> FetcherStatus:
     async with redis.pipeline(transaction=False) as pipe:
         pipe.llen(f"{queue}:processing:{name}")
         pipe.hmget(keys.worker(name), "lastHeartbeat", "currentUrl")
-        held, (beat, url) = await pipe.execute()
+        claimed, (beat, url) = await pipe.execute()
     at = format_time(int(beat) / 1000) if beat else None
-    return FetcherStatus(name, beat is not None, held, at, url.decode("utf-8", "replace") if url else "")
+    return FetcherStatus(name, beat is not None, claimed, at, url.decode("utf-8", "replace") if url else "")
 
 
 async def _host_statuses(redis: Redis, queue: str, now: float) -> tuple[int, tuple[HostStatus, ...]]:
-    """How many items were looked at, and the hosts among them."""
+    """How many items were examined, and their hosts."""
     origins, found, looked = OriginCache(), count_by_host(()), 0
     while looked < MAX_COUNTED_URLS:
         items: list[Any] = await await_reply(redis.lrange(queue, looked, looked + _BATCH_SIZE - 1))
@@ -87,7 +87,7 @@ async def _host_statuses(redis: Redis, queue: str, now: float) -> tuple[int, tup
         looked += len(items)
         if len(items) < _BATCH_SIZE:
             break
-    # All of them: of one that was not looked at nobody could say that it is left alone.
+    # All of them: otherwise some hosts that back off would be missing.
     names, hosts = list(found), list[HostStatus]()
     for first in range(0, len(names), _BATCH_SIZE):
         async with redis.pipeline(transaction=False) as pipe:

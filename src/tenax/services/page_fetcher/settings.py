@@ -1,4 +1,4 @@
-"""The page-fetcher's settings laid over those of fetching: the same rules and transports serve, by its numbers."""
+"""Maps the page-fetcher's settings to those of fetching: the same rules and transports apply, with its numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tenax.config import Config
 
 
 def fetch_config(config: Config) -> Config:
-    """The config by which its pages are fetched. What is set for single sites holds as it stands there."""
+    """The config for fetching its pages. Settings of single sites stay as they are."""
     own = config.page_fetcher
     fetch = msgspec.structs.replace(
         config.fetch,
@@ -23,7 +23,7 @@ def fetch_config(config: Config) -> Config:
         config.politeness,
         rate_per_second=own.rate_limit_per_second,
         robots_ttl_seconds=float(own.robots_txt_cache_ttl_seconds),
-        # A host that was down when it was first met is found back as soon as any other.
+        # A host that was down at its first visit is probed as soon as any other.
         robots_retry_seconds=min(config.politeness.robots_retry_seconds, max(own.retry_backoff_base_seconds, 1.0)),
         robots_max_retry_seconds=own.circuit_breaker_max_backoff_seconds,
     )
@@ -38,6 +38,6 @@ def fetch_config(config: Config) -> Config:
 
 
 def max_items_per_host(config: Config) -> int:
-    """How many URLs of one host are held in hand at most. One with a million of them must not keep all others out."""
+    """How many URLs of one host are in memory at most. A host with a million URLs must not keep out all others."""
     own = config.page_fetcher
     return own.max_in_flight if own.rate_limit_per_second == 0 else max(own.max_in_flight // 10, 1)

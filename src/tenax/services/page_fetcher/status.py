@@ -1,4 +1,4 @@
-"""Why does nothing move? What Redis tells of a queue, its hosts and fetchers, and one sentence that sums it up."""
+"""The status of a queue, its hosts and fetchers from Redis, with a one-sentence summary: why does nothing move?"""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tenax.hosts.rules import should_probe
 from tenax.model import HostRecord, Value
 
 MAX_COUNTED_URLS = 20_000
-"""URLs of the queue that are counted by host, from its head on."""
+"""URLs counted by host, from the head of the queue on."""
 STALL_SECONDS = 60.0
-"""Nothing was finished for so long, though URLs are held: something is wrong."""
+"""Nothing was finished for this long although URLs are in flight: something is wrong."""
 
 
 class HostStatus(Value, frozen=True):
@@ -23,14 +23,14 @@ class HostStatus(Value, frozen=True):
 
     host: str
     urls: int
-    """In the part of the queue that was looked at."""
+    """In the part of the queue that was examined."""
     why: str = ""
-    """Why it is left alone; empty when it may be asked."""
+    """Why it backs off; empty when it may be requested."""
     until: str | None = None
     breaker: str = "closed"
     failures_in_a_row: int = 0
     seconds_left: float = 0.0
-    """Until it is asked again; 0: as soon as a fetcher looks at it."""
+    """Until the next request; 0: as soon as a fetcher checks it."""
 
 
 class FetcherStatus(Value, frozen=True):
@@ -43,22 +43,22 @@ class FetcherStatus(Value, frozen=True):
 
 
 class QueueStatus(Value, frozen=True):
-    """A page-fetcher's queue at one moment."""
+    """The queue of the page-fetchers at one moment."""
 
     summary: str
     queue: str
     queue_length: int
     counted_urls: int
     in_flight: int
-    """URLs that fetchers hold."""
+    """URLs claimed by fetchers."""
     dead_letters: int
     retried: int
-    """URLs that have failed by themselves and will be tried again."""
+    """URLs that have failed by themselves and will be retried."""
     last_activity: str | None
     """When a URL was last finished or given up."""
     fetchers: tuple[FetcherStatus, ...]
     hosts: tuple[HostStatus, ...]
-    """Those that are left alone first."""
+    """Those that back off first."""
 
 
 def host_status(origin: str, urls: int, record: HostRecord | None, now: float) -> HostStatus:
@@ -68,7 +68,7 @@ def host_status(origin: str, urls: int, record: HostRecord | None, now: float) -
     return HostStatus(
         origin,
         urls,
-        (record.backoff_reason or "down: to be asked whether it is back") if is_left_alone else "",
+        (record.backoff_reason or "down: waiting for a probe") if is_left_alone else "",
         format_time(record.next_at) if is_left_alone else None,
         record.breaker,
         record.failures_in_a_row,
@@ -90,12 +90,12 @@ def summarize_queue(
 ) -> str:
     """`idle_seconds`: since something was last finished; None when nothing ever was."""
     alive = [fetcher for fetcher in fetchers if fetcher.is_alive]
-    held = sum(fetcher.in_flight for fetcher in alive)
-    left = sum(fetcher.in_flight for fetcher in fetchers) - held
-    if not length and not held and not left:
+    in_flight = sum(fetcher.in_flight for fetcher in alive)
+    left = sum(fetcher.in_flight for fetcher in fetchers) - in_flight
+    if not length and not in_flight and not left:
         return f"Nothing to do: {queue} is empty." + ("" if alive else " No page-fetcher runs.")
     when = "in a moment" if alive else "when the next one runs"
-    tail = f" {left:,} more are held by one that died, and go back {when}." if left else ""
+    tail = f" {left:,} more belong to a dead one, and go back {when}." if left else ""
     if not alive:
         return f"No page-fetcher runs: {_format_url_count(length)} in {queue}.{tail}"
     return _summarize_active(queue, length, counted_urls, alive, hosts, idle_seconds) + tail
@@ -109,27 +109,27 @@ def _summarize_active(
     hosts: Sequence[HostStatus],
     idle_seconds: float | None,
 ) -> str:
-    held = sum(fetcher.in_flight for fetcher in alive)
-    resting = [host for host in hosts if host.why]
-    if resting and not held and len(resting) == len(hosts):
-        first = min(resting, key=lambda host: host.seconds_left)
+    in_flight = sum(fetcher.in_flight for fetcher in alive)
+    backing_off = [host for host in hosts if host.why]
+    if backing_off and not in_flight and len(backing_off) == len(hosts):
+        first = min(backing_off, key=lambda host: host.seconds_left)
         those = (
             "Every host of the queue" if counted_urls >= length else f"Every host of its first {counted_urls:,} URLs"
         )
         return f"Nothing moves: {those[0].lower()}{those[1:]} is backing off. {_format_next_host(first)}"
-    if held and (idle_seconds is None or idle_seconds > STALL_SECONDS):
+    if in_flight and (idle_seconds is None or idle_seconds > STALL_SECONDS):
         since = f"for {idle_seconds:.0f} s" if idle_seconds is not None else "yet"
         return (
-            f"Nothing was finished {since}, though {_format_url_count(held)} held: either their hosts are slow or let us wait, or "
-            "Kafka does not take the events."
+            f"Nothing was finished {since}, though {_format_url_count(in_flight)} in flight: either their hosts are slow "
+            "or make us wait, or Kafka does not accept the events."
         )
-    waiting = sum(host.urls for host in resting)
-    tail = f", {waiting:,} of them for {_format_host_count(len(resting))} backing off" if waiting else ""
-    return f"Working: {_format_fetcher_count(len(alive))} {held:,} URLs; {length:,} wait in {queue}{tail}."
+    waiting = sum(host.urls for host in backing_off)
+    tail = f", {waiting:,} of them for {_format_host_count(len(backing_off))} backing off" if waiting else ""
+    return f"Working: {_format_fetcher_count(len(alive))} {in_flight:,} URLs; {length:,} wait in {queue}{tail}."
 
 
 def count_by_host(origins: Iterable[str | None]) -> Counter[str]:
-    """How many items each host has; what is no URL is left out, as it is given up as soon as it is taken."""
+    """How many items each host has; items that are not URLs are left out, as they are given up when claimed."""
     return Counter(origin for origin in origins if origin is not None)
 
 
@@ -149,7 +149,7 @@ _decode = msgspec.json.Decoder(HostRecord).decode
 
 def _format_next_host(host: HostStatus) -> str:
     when = f"in {host.seconds_left:.0f} s" if host.seconds_left > 0 else "now"
-    return f"The next to be asked is {host.host}, {when} ({host.why})."
+    return f"Next: {host.host}, {when} ({host.why})."
 
 
 def _format_url_count(number: int) -> str:

@@ -1,4 +1,4 @@
-"""The topic that pages are told to: whatever the broker refuses is told again, until it takes it."""
+"""The Kafka topic for pages: refused events are sent again until the broker accepts them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Refusal(Protocol):
 
 
 class Producer(Protocol):
-    """Sends messages, and waits for a broker that is away."""
+    """Sends messages, and waits for an unavailable broker."""
 
     async def send(self, topic: str, messages: Sequence[tuple[bytes, bytes]]) -> Sequence[Refusal | None]:
         """For each, None when every replica has it, or why it was refused."""
@@ -27,7 +27,7 @@ class Producer(Protocol):
 
 
 class Topic:
-    """A `Log`."""
+    """Implements `EventLog`."""
 
     def __init__(self, producer: Producer, name: str) -> None:
         self._producer = producer
@@ -40,7 +40,7 @@ class Topic:
             refused = [(event, why) for event, why in zip(events, refusals, strict=True) if why is not None]
             events = [event for event, _ in refused]
             if refused:
-                log.error("Kafka refuses events, they are told again later", topic=self._name, why=refused[0][1].str())
+                log.error("events refused by Kafka, will be retried", topic=self._name, why=refused[0][1].str())
                 await asyncio.sleep(RETRY_DELAYS_SECONDS[min(tries, len(RETRY_DELAYS_SECONDS) - 1)])
                 tries += 1
 

@@ -1,10 +1,10 @@
-"""The scheduler: seed lists and how often each URL is wanted, put into the page-fetcher's queue when they are due.
+"""The scheduler: sends seeds to the page-fetcher's queue, each at its own interval.
 
-- **Once an interval**, however many schedulers run and however often they are started anew: a mark in Redis says that a
-  URL was sent, and lives for as long as its interval.
-- **Never twice in the queue.** A URL that still waits there is not sent again; it is looked at again a little later.
+- **Once per interval**, however many schedulers run and however often they restart: a mark in Redis records that a URL
+  was sent, and expires with its interval.
+- **Never twice in the queue.** A URL that still waits there is not sent again; it is checked again a little later.
 
-`plan` reads the file, `agenda` knows what is due, `redis_marks` sends it.
+`plan` parses the file, `loop` decides what is due, `redis_store` sends it.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ class Seed(Value, frozen=True):
 
 
 class SendStatus(Enum):
-    """What came of one that was due."""
+    """The result for one due seed."""
 
     SENT = 0
     ALREADY_SENT = 1
     """It was sent in this interval already."""
     STILL_QUEUED = 2
-    """It is in the queue still."""
+    """It is still in the queue."""
 
 
 class SendResult(NamedTuple):
     status: SendStatus
     next_check_seconds: float
-    """When to look at it again."""
+    """When to check it again."""
 
 
 class SeedQueue(Protocol):
-    """Sends URLs to the queue, and remembers that it did."""
+    """Sends URLs to the queue, and records that it did."""
 
     async def send(self, seeds: Sequence[Seed]) -> list[SendResult]: ...
 

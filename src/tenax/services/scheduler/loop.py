@@ -1,4 +1,4 @@
-"""When each URL is to be looked at, and the loop that does."""
+"""When to check each URL, and the loop that does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_WAIT_SECONDS = 60.0
 
 
 class SeedScheduler:
-    """Sends each seed once an interval. At the start all of them are looked at: the marks know what was sent."""
+    """Sends each seed once per interval. At the start all are checked: the marks show what was sent."""
 
     def __init__(self, seeds: Sequence[Seed], seed_queue: SeedQueue, clock: Clock, pause: Pause = pause) -> None:
         self._seeds = seeds
@@ -36,7 +36,7 @@ class SeedScheduler:
 
     async def run(self) -> None:
         while not self._stop_requested.is_set():
-            # Redis may be away, and whoever stops us does not wait for it: what was sent is marked there.
+            # Stopping does not wait for an unavailable Redis: what was sent is marked there.
             await run_until_set(self._stop_requested, self.send_due_seeds())
             if self._stop_requested.is_set():
                 return
@@ -45,7 +45,7 @@ class SeedScheduler:
                 await self._pause(self._stop_requested, wait)
 
     async def send_due_seeds(self) -> Counter[SendStatus]:
-        """One round; what came of it."""
+        """One round; returns its results."""
         now, counts = self._clock.now(), Counter[SendStatus]()
         due: list[int] = []
         while self._due and self._due[0][0] <= now:
@@ -58,7 +58,7 @@ class SeedScheduler:
                 heappush(self._due, (now + again_seconds, number))
         if counts:
             log.info(
-                "seeds looked at", sent=counts[SendStatus.SENT], not_yet=counts[SendStatus.ALREADY_SENT],
+                "seeds checked", sent=counts[SendStatus.SENT], not_yet=counts[SendStatus.ALREADY_SENT],
                 still_queued=counts[SendStatus.STILL_QUEUED],
             )  # fmt: skip
         return counts

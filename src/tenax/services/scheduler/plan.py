@@ -1,4 +1,4 @@
-"""A schedule as it is written in YAML, read and checked: whatever is wrong in it is one sentence."""
+"""Parses and checks a schedule in YAML: every error is one sentence."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ MIN_INTERVAL_SECONDS = 1.0
 
 
 def parse_schedule(document: object, file: str) -> tuple[Seed, ...]:
-    """Every URL of a document such as `seeds: [{url: …, every: 1h}]`. Raises `ConfigError` at the first slip."""
+    """Every URL of a document such as `seeds: [{url: …, every: 1h}]`. Raises `ConfigError` at the first error."""
     if not isinstance(document, Mapping) or list(document) != ["seeds"] or not isinstance(document["seeds"], list):
-        raise ConfigError(f"{file}: a schedule is a list under the key `seeds`, and nothing beside it")
+        raise ConfigError(f"{file}: a schedule is a list under the only key `seeds`")
     seeds = [
         seed
         for number, entry in enumerate(document["seeds"], 1)
         for seed in _parse_entry(entry, f"{file}: seed {number}")
     ]
     if not seeds:
-        raise ConfigError(f"{file}: there is no seed in it")
+        raise ConfigError(f"{file}: no seeds")
     urls: set[str] = set()
     for seed in seeds:
         if seed.url in urls:
@@ -54,7 +54,7 @@ def _parse_entry(entry: Any, where: str) -> Iterator[Seed]:
     every_seconds = parse_interval(entry.get("every"), where)
     for url in urls:
         if not isinstance(url, str) or parse_exact_url(url.strip()) is None:
-            raise ConfigError(f"{where}: {mask_url(str(url))[:200]!r} is no http or https URL")
+            raise ConfigError(f"{where}: {mask_url(str(url))[:200]!r} is not an http or https URL")
         yield Seed(url.strip(), every_seconds, priority == "high")
 
 
