@@ -1,4 +1,4 @@
-"""An engine on real parts over a web in memory, with time turned by hand."""
+"""An engine on real parts over a web in memory, with a manual clock."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BEGUN_AT = 1_750_000_000.0
 
 
 class Sent(NamedTuple):
-    """An answer that says itself what it is. With an ETag, who holds it already gets a 304."""
+    """A response with its own type. With an ETag, a request for a stored copy gets a 304."""
 
     body: bytes
     content_type: str = "text/html"
@@ -50,7 +50,7 @@ def linking(*paths: str, head: str = "") -> str:
 
 
 class Web:
-    """A transport over pages in memory. It looks at how many are in flight, and may be told to wait."""
+    """A transport over pages in memory. It counts visits in flight, and can be paused."""
 
     def __init__(self, pages: Mapping[str, Answered], clock: ManualClock) -> None:
         self.pages = {SITE + "/robots.txt": (404, ""), **pages}
@@ -130,12 +130,12 @@ class Crawl:
 
     @property
     def asked(self) -> list[str]:
-        """What its own site was asked for, as paths, but for robots.txt."""
+        """The requested paths of its own site, without robots.txt."""
         return [url.removeprefix(SITE) for url in self.web.asked if not url.endswith("/robots.txt")]
 
     @property
     def candidates(self) -> dict[str, Candidate]:
-        """What visits offered, by path; the last of each."""
+        """The candidates of visits, by path; the last of each."""
         return {candidate.url.removeprefix(SITE): candidate for visit in self.visits for candidate in visit.candidates}
 
 
@@ -148,7 +148,7 @@ async def begun(
     sites: Sites | None = None,
     seeds: tuple[str, ...] = (SITE + "/",),
 ) -> Crawl:
-    """A crawl of these pages that has its seeds; whoever asks for it closes its database."""
+    """A crawl of these pages with its seeds admitted; the caller closes its database."""
     sites = sites or Sites(config)
     rules = build_rules(seeds, config, 2026)
     web = Web({SITE + path if path.startswith("/") else path: page for path, page in pages.items()}, clock)

@@ -1,4 +1,4 @@
-"""What a visit teaches: of its host, of where more may be, and of when its page is visited again."""
+"""Updates after a visit: the host, candidates from discovery, and the next visit of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the network there, and whose fault is it?"""
+"""Whether the network is up, and whether it or the host caused a failure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def watch_of(network_failures: int = 3) -> NetworkState:
 
 
 def proven(network_failures: int = 3, hosts: int = 20) -> NetworkState:
-    """In a crawl of many hosts, after a probe has been seen to answer."""
+    """In a crawl of many hosts, after a probe has answered."""
     watch = watch_of(network_failures)
     for number in range(hosts):
         watch.record_outcome(ANSWER, f"http://{number}.test")
@@ -150,7 +150,7 @@ def test_down_is_what_a_look_found_and_up_again_too() -> None:
 
 
 def test_probes_that_never_answered_prove_nothing() -> None:
-    """A crawl of an intranet, behind a firewall: the default probes are out of reach, and nothing is wrong."""
+    """A crawl of an intranet behind a firewall: the default probes are unreachable, and nothing is wrong."""
     watch = watch_of()
     watch.record_outcome(ANSWER, "http://z.test")
     fail(watch, "a", "b", "c")
@@ -202,7 +202,7 @@ def test_our_own_outage_is_not_the_hosts() -> None:
     reset = Failed("reset", FailureKind.RESET, is_site_wide=True)
     assert not watch.is_network_failure(UNREACHED)
     fail(watch, "a", "b", "c")
-    assert watch.is_network_failure(UNREACHED)  # suspected: nothing is held against anyone until somebody looked
+    assert watch.is_network_failure(UNREACHED)  # suspected: no host is blamed before a probe
     watch.record_probe(False, 100.0)
     assert watch.is_network_failure(UNREACHED) and watch.is_network_failure(reset)
     assert not watch.is_network_failure(Failed("HTTP 500", FailureKind.SERVER_ERROR, is_site_wide=True, status=500))
@@ -212,7 +212,7 @@ def test_our_own_outage_is_not_the_hosts() -> None:
 
 @pytest.mark.parametrize("hosts", [1, 2000])
 def test_a_crawl_that_is_left_with_dead_hosts_does_not_suspect_the_network_for_ever(hosts: int) -> None:
-    """Twenty failures a second, for 200 s; the probes are there whenever they are looked at."""
+    """Twenty failures a second, for 200 s; the probes answer whenever they are tried."""
     watch, ours = proven(network_failures=10), 0
     for number in range(4000):
         now = 1000.0 + number / 20
@@ -240,7 +240,7 @@ def test_memory_is_bounded() -> None:
 
 @asynccontextmanager
 async def listener(address: str = "127.0.0.1", port: int = 0) -> AsyncIterator[int]:
-    """Something that takes connections; its port."""
+    """A port that accepts connections."""
 
     async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
@@ -253,7 +253,7 @@ async def listener(address: str = "127.0.0.1", port: int = 0) -> AsyncIterator[i
 
 @contextmanager
 def nobody() -> Iterator[int]:
-    """A port that refuses connections, and is nobody else's meanwhile."""
+    """A port that refuses connections, and is reserved meanwhile."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield taken.getsockname()[1]
@@ -261,7 +261,7 @@ def nobody() -> Iterator[int]:
 
 @contextmanager
 def black_hole() -> Iterator[int]:
-    """A port at which connections are neither taken nor refused: its queue is full."""
+    """A port at which connections are neither accepted nor refused: its queue is full."""
     with socket.socket() as server, socket.socket() as first, socket.socket() as second:
         server.bind(("127.0.0.1", 0))
         server.listen(0)
@@ -320,7 +320,7 @@ def test_what_is_no_probe_is_refused(text: str) -> None:
 
 
 class Held:
-    """Remembers what was held and let go."""
+    """Records pauses."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, bool]] = []

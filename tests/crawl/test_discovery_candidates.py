@@ -1,4 +1,4 @@
-"""Where a visit leads besides links: sitemaps that robots.txt names, usual places, guesses within their bounds."""
+"""Candidates besides links: sitemaps named in robots.txt, well-known paths, guesses within their limits."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def places(
     finds: GuessState = NOTHING,
     waiting: int | None = 5,
 ) -> tuple[GuessState, list[str]]:
-    """What is known of the host after a visit, and which places of sitemaps and feeds are tried."""
+    """The guess state after a visit, and the well-known paths of sitemaps and feeds that are tried."""
     claim = Claim(one, HostRecord(SITE, "a.test"), Lease(1, 1, NOW + 60), waiting=waiting)
     finds, candidates = guess_urls(finds, claim, outcome, reading, 0, NOW, RULES, SiteConfig(discovery=discovery), same)
     return finds, paths(tuple(candidate for candidate in candidates if candidate.is_url_list))

@@ -1,4 +1,4 @@
-"""The loop on real parts over a web in memory: what is claimed is visited, what is visited is committed."""
+"""The engine on real parts over a web in memory: claimed tasks are visited, visits are committed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
-    """Makes a crawl of these pages, begun at the front page, that goes as fast as it can."""
+    """Makes a crawl of these pages, started at the front page, without a rate limit."""
     crawls: list[Crawl] = []
 
     async def made(
@@ -87,7 +87,7 @@ SMALL: dict[str, Answered] = {
 async def test_a_url_that_is_claimed_again_before_its_visit_has_ended_here_is_in_flight(
     crawl_of: Making, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The visit that put it off is written, so it is due again; that visit ends here a moment later."""
+    """The visit that deferred it is written, so it is due again; that visit ends here a moment later."""
     crawl = await crawl_of({"/robots.txt": "", "/": linking()})
     commit, is_claimed_again = crawl.database.commit, asyncio.Event()
 
@@ -249,7 +249,7 @@ async def test_a_document_that_no_reader_survives_is_a_failed_url(crawl_of: Maki
 
 
 async def test_pages_too_costly_to_read_are_failed_urls_and_their_host_backs_off(crawl_of: Making) -> None:
-    """Each is asked for once; the third of them begins a cooldown, and what is left waits for its end."""
+    """Each is requested once; the third one starts a cooldown, and the other tasks wait for its end."""
     paths, deep = [f"/{n}" for n in range(40)], "<div>" * 20_000
     crawl = await crawl_of({"/": linking(*paths), **dict.fromkeys(paths, deep)}, CrawlConfig(max_idle_seconds=1))
     assert await crawl.run() is Ending.MAX_IDLE
@@ -288,7 +288,7 @@ async def test_a_visit_that_comes_too_late_is_not_written_and_stops_nobody(
 async def test_a_commit_of_which_nobody_knows_whether_it_was_made_stops_nobody(
     crawl_of: Making, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, is_written: bool
 ) -> None:
-    """The database finds out: what was written is not visited again, what was not is."""
+    """The database finds out: a committed task is not visited again, others are."""
     crawl = await crawl_of({"/robots.txt": "", **SMALL})
     commit, lost = crawl.database.commit, list[str]()
 
@@ -329,7 +329,7 @@ async def test_noindex_keeps_the_links_and_not_the_page_and_nofollow_the_other_w
 
 
 async def test_a_link_that_only_duplicates_had_is_taken_from_the_next_page(crawl_of: Making) -> None:
-    """Readers leave out links that the database has; those of a duplicate that is not followed it has not."""
+    """Readers leave out links that the database has; it does not have those of a duplicate that is not followed."""
     pages: dict[str, Answered] = {
         "/": "<p>High water at nine.</p><a href=/b></a>",
         "/b": "<p>High water at nine.</p><a href=/only></a>",
@@ -489,7 +489,7 @@ async def test_no_more_than_concurrency_are_in_flight(crawl_of: Making) -> None:
 
 
 async def test_patience_ends_when_everyone_rests_for_longer(crawl_of: Making) -> None:
-    """The front page is there already; then the host asks for an hour."""
+    """The front page is stored already; then the host asks for an hour."""
     limited = Failed("HTTP 429", FailureKind.RATE_LIMITED, status=429, retry_after_seconds=3600)
     crawl = await crawl_of({"/": linking("/a"), "/a": limited}, CrawlConfig(max_idle_seconds=120))
     assert await crawl.run() is Ending.MAX_IDLE

@@ -1,4 +1,4 @@
-"""What a crawl finds besides links: sitemaps, feeds, lists and archives; on real parts, over a web in memory."""
+"""Discovery besides links: sitemaps, feeds, lists and archives; on real parts, over a web in memory."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def rss(*paths: str) -> Sent:
 
 
 def story(name: str) -> str:
-    """A page with words of its own, which no other is like."""
+    """A page with words of its own, similar to no other."""
     return f"<title>{name}</title><p>" + " ".join(f"{name}{number}" for number in range(60))
 
 
@@ -51,7 +51,7 @@ def stories(*paths: str) -> dict[str, Answered]:
 
 
 def listed(paths: Iterable[str], head: str = "", more: str = "") -> str:
-    """A page that is a list of these."""
+    """A page that lists these."""
     rows = "".join(f"<li><a href='{path}'>The story of {path.strip('/')} told again</a></li>" for path in paths)
     return f"<html><head><title>News</title>{head}</head><body><h1>News</h1><ul>{rows}</ul>{more}</body></html>"
 
@@ -87,7 +87,7 @@ async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
 
 
 async def test_sitemaps_within_sitemaps_are_read_each_once_and_what_they_name_is_visited(crawl_of: Making) -> None:
-    """An index may name itself, others again, a file of gzip, and what is missing."""
+    """An index may name itself, other sitemaps repeatedly, a gzip file, and a missing one."""
     crawl = await crawl_of(
         {
             "/robots.txt": f"Sitemap: {SITE}/index.xml\nUser-agent: *\nDisallow:\n",
@@ -153,7 +153,7 @@ async def test_a_sitemap_behind_redirects_stays_one_whatever_patterns_say(crawl_
 
 
 async def test_a_sitemap_that_leads_away_does_not_widen_the_scope(crawl_of: Making) -> None:
-    """Where a seed leads the crawl was meant to go; where its sitemap leads it was not."""
+    """The redirect target of a seed joins the scope; that of its sitemap does not."""
     crawl = await crawl_of(
         {
             "/": linking(f"{ELSEWHERE}/"),
@@ -206,7 +206,7 @@ async def test_the_limits_of_sitemaps_are_counted(crawl_of: Making) -> None:
     assert await crawl.run() is Ending.COMPLETE
     read = {path for path in crawl.asked if path.endswith(".xml")}
     assert read == {"/index.xml", "/map0.xml", "/map1.xml"}
-    # Of the index two URLs are beyond what one sitemap may name, and of the others one each.
+    # Two URLs of the index are beyond the limit of one sitemap, and one of each of the others.
     assert (await crawl.database.status()).refusals == {"max_sitemap_urls": 2 + 1 + 1, "max_sitemaps": 1}
 
 
@@ -287,7 +287,7 @@ async def test_a_sitemap_is_read_before_old_pages_and_what_a_feed_tells_before_w
 
 
 async def test_what_many_pages_link_to_is_visited_before_its_time(crawl_of: Making) -> None:
-    """It is deeper than all the others, and would be the last of them."""
+    """It is deeper than all others, and would be the last of them."""
     paths = [f"/{number}" for number in range(150)]
     pages = {path: f"{page}<a href=/star>A star</a>" for path, page in stories(*paths).items()}
     crawl = await crawl_of(
@@ -362,7 +362,7 @@ async def test_only_what_is_wanted_is_asked_for(
 
 
 def a_list(pages: int, per_page: int = 3, path: str = "/news") -> dict[str, Answered]:
-    """Pages of a list, of which only the first is linked; all but the last say that there is a next."""
+    """Pages of a list; only the first is linked, and all but the last name a next one."""
     site: dict[str, Answered] = {}
     for page in range(1, pages + 1):
         names = [f"/s{page}-{number}" for number in range(per_page)]
@@ -401,7 +401,7 @@ async def test_what_the_rules_refuse_is_not_guessed_and_costs_no_guess(
 
 
 async def test_guesses_that_lead_to_nothing_stay_within_their_number(crawl_of: Making) -> None:
-    """Twenty lists, each perhaps with a second page; none has one."""
+    """Twenty lists, each of which might have a second page; none has one."""
     lists = {f"/list{number}": listed([f"/story{number}-{n}" for n in range(3)]) for number in range(20)}
     inside = stories(*(f"/story{number}-{n}" for number in range(20) for n in range(3)))
     crawl = await crawl_of(
@@ -500,7 +500,7 @@ async def test_a_sitemap_that_did_not_change_is_a_304_when_the_crawl_begins_anew
 
 
 async def test_a_site_that_ignores_what_it_is_asked_has_no_further_pages(crawl_of: Making) -> None:
-    """The same list again is no page that anyone wants to have twice."""
+    """The same list again is not stored twice."""
     pages = a_list(1)
     crawl = await crawl_of({"/": linking("/news"), **pages, "/news?page=2": pages["/news"]}, PAGINATION)
     assert await crawl.run() is Ending.COMPLETE

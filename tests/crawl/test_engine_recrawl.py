@@ -1,4 +1,4 @@
-"""Keeping pages fresh on real parts: days pass by hand, and each page is asked for again at its own pace."""
+"""Recrawls on real parts: the clock is manual, and each page is visited again at its own rate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Making = Callable[..., Awaitable[Crawl]]
 
 
 def text(version: int, name: str = "") -> str:
-    """A page whose words are others with each version."""
+    """A page whose words differ in each version."""
     words = " ".join(f"{name}word{version}x{number}" for number in range(80))
     return f"<title>{name}</title><p>{words}"
 
@@ -63,7 +63,7 @@ async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
 
 
 async def days_pass(crawl: Crawl, clock: ManualClock, days: float, step: float = HOUR) -> dict[str, int]:
-    """Let it run whenever an hour has passed; how often each path was asked for."""
+    """Run the crawl after each hour; how often each path was requested."""
     before = len(crawl.asked)
     for _ in range(round(days * DAY / step)):
         clock.advance(step)
@@ -89,7 +89,7 @@ async def test_each_page_is_visited_at_its_own_pace(crawl_of: Making, clock: Man
     plan = history.visits[-1].plan
     assert isinstance(plan, Reschedule) and plan.why.startswith("changed in 0 of ")
     assert history.attempt == 0
-    # A page that changed is stored anew; one that did not is not told of again.
+    # A changed page is stored again; an unchanged one causes no event.
     assert crawl.stored.count("/lively") > 20
 
 
@@ -158,7 +158,7 @@ async def test_failures_do_not_count_for_its_pace(crawl_of: Making, clock: Manua
 
 
 async def test_a_page_that_failed_too_often_is_still_kept_up_with(crawl_of: Making, clock: ManualClock) -> None:
-    """One bad day must not end what goes on for ever."""
+    """One bad day must not end its recrawls."""
     crawl = await crawl_of({"/": linking("/a"), "/a": text(0)})
     await crawl.run()
     crawl.web.pages[SITE + "/a"] = Failed("HTTP 403", FailureKind.CLIENT_ERROR, status=403)

@@ -1,4 +1,4 @@
-"""A crawl as a whole object: its directory, its notices, its metrics, and its troubles. See also `e2e/test_library`."""
+"""A crawl as an object: its directory, notices, metrics and errors. See also `e2e/test_library`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FAST = Config(
 
 
 def some(pages: int) -> Config:
-    """The same, for so many pages."""
+    """The same, for this many pages."""
     return msgspec.structs.replace(FAST, crawl=CrawlConfig(max_pages=pages))
 
 
@@ -210,7 +210,7 @@ async def test_without_a_file_of_events_the_pages_are_in_the_database_all_the_sa
     assert not (tmp_path / "pages.jsonl").exists()
     told = crawl_of(seed, tmp_path)
     await ran(told)
-    assert len(lines(tmp_path)) == len(pages)  # a sink that comes later is told everything
+    assert len(lines(tmp_path)) == len(pages)  # a sink added later gets everything
 
 
 # ---- trouble ----------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ async def test_trouble_reaches_the_program_as_itself(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("room", [100, 20_000], ids=["for no line", "for some lines"])
 async def test_a_full_disk_under_the_file_of_events_is_said_as_such(seed: str, tmp_path: Path, room: int) -> None:
-    """The program that uses us gets the one failure it can do something about, not a group of them."""
+    """The program gets the one error that it can fix, not a group of them."""
     await ran(crawl_of(seed, tmp_path, some(2)))
     long = _grown(tmp_path, 8 * 1024 * 1024)
     with no_file_beyond(long + room), pytest.raises(StorageFull, match="everything committed is safe"):
@@ -244,7 +244,7 @@ async def test_a_full_disk_under_the_file_of_events_is_said_as_such(seed: str, t
 
 
 def _grown(out: Path, size: int) -> int:
-    """Make the file as long as that, and the cursor with it."""
+    """Make the file this long, and the cursor too."""
     with (out / "pages.jsonl").open("ab") as file:
         file.truncate(size)
     with closing(sqlite3.connect(out / "tenax.db")) as db:
@@ -293,7 +293,7 @@ async def test_a_revisit_of_pages_that_are_the_same_adds_nothing(seed: str, tmp_
     before = lines(tmp_path)
     again = Crawl([seed], FAST, directory=tmp_path, recrawl=True, typed_by_person=True)
     async with again:
-        assert again.notices[1] == "visiting 25 URLs again: 24 pages stored"  # and one usual place
+        assert again.notices[1] == "visiting 25 URLs again: 24 pages stored"  # and one well-known path
         assert await again.run() is Ending.COMPLETE
         status = await again.status()
     assert (status.pages, status.waiting) == (24, 0)
@@ -333,7 +333,7 @@ async def test_a_revisit_asks_whether_a_page_changed_and_keeps_what_does_not_com
 
 
 async def test_what_runs_beside_a_crawl_may_swallow_a_call_to_stop(seed: str, tmp_path: Path) -> None:
-    """As `asyncio.wait_for` of Python 3.11 does, by which redis-py sends: the crawl ends all the same."""
+    """As `asyncio.wait_for` of Python 3.11 does, which redis-py uses: the crawl ends all the same."""
     calls = 0
 
     async def deaf() -> None:

@@ -1,4 +1,4 @@
-"""The link graph as a whole, on graphs small enough to see, and against what igraph is known to say."""
+"""The link graph, on small graphs and against igraph's known results."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_pagerank(graph: Graph) -> None:
 
 
 def by_hand(urls: int, links: list[tuple[int, int]]) -> list[float]:
-    """PageRank as it is defined, step after step until nothing moves."""
+    """PageRank by its definition, iterated until it converges."""
     scores = [1 / urls] * urls
     leads = [[target for source, target in links if source == number] for number in range(urls)]
     for _ in range(300):

@@ -1,4 +1,4 @@
-"""Where a crawl is kept, and how that is called: never with a password in it."""
+"""The location of a crawl, and its name for display: never with a password."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a host has left to visit while some of its answers are on their way."""
+"""How many tasks a host has left while some visits have no answer yet."""
 
 from __future__ import annotations
 

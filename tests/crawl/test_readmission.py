@@ -1,7 +1,7 @@
-"""No limit and no setting loses a URL: what it keeps out is said, and taken up when a later run allows it.
+"""No limit and no setting loses a URL: cut-offs are reported, and admitted when a later run allows them.
 
-Real crawls of a small site that counts what it is asked: each is run with a low limit, again with the same one, then
-with a higher one.
+Real crawls of a small site that counts requests: each is run with a low limit, again with the same one, then with a
+higher one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FAST = Config(
 
 
 def config(settings: Mapping[str, Any]) -> Config:
-    """The fast one, with settings by their names; pages are found by links unless they say otherwise."""
+    """The fast config, with settings by name; pages are found by links unless the settings say otherwise."""
     sections: dict[str, dict[str, Any]] = {"discovery": {"sources": ("links",)}}
     for key, value in settings.items():
         section, _, name = key.partition(".")
@@ -81,11 +81,11 @@ class Outcome(NamedTuple):
     ending: Ending
     status: Status
     asked: list[str]
-    """Paths that the site was asked for, robots.txt left out."""
+    """Requested paths, without robots.txt."""
 
 
 class Trial:
-    """A site and a crawl of it, run as often as one likes."""
+    """A site and a crawl of it, run any number of times."""
 
     def __init__(self, site: Site, out: Path) -> None:
         self.site = site
@@ -150,7 +150,7 @@ YEARS = range(2022, 1998, -1)
 
 
 def guessable_site() -> dict[str, Manner]:
-    """A list of five pages, of which two are linked, and an archive of many years, of which one is."""
+    """A list of five pages, two of them linked, and an archive of many years, one of them linked."""
     site = {"/": own("home", "/list/", "/news/2022/")}
     site["/list/"] = own("list1", "/list/page/2/", "/i1a", "/i1b")
     for number in range(2, 6):
@@ -169,7 +169,7 @@ SHORT_RESTS = {
     "hosts.breaker_max_seconds": 0.02,
 }
 LISTS = ("links", "sitemaps", "feeds")
-# What is set, to how little, which of the URLs are then missing, what is fetched again once more is allowed.
+# The setting, a low value, the URLs that are then missing, and what is fetched again once more is allowed.
 LIMITS: dict[str, tuple[dict[str, Any], Any, list[str], list[str]]] = {
     "crawl.max_links_per_page": ({}, 4, ["/list?v=2", "/list?v=3"], []),
     "crawl.max_depth": ({}, 1, ["/deep", "/deeper"], []),
@@ -242,7 +242,7 @@ GUESS_LIMITS = {
         NO_SHARE | {"discovery.min_guesses": 0},
         NO_SHARE | {"discovery.min_guesses": 40},
         "discovery.min_guesses",
-        OLDEST_YEARS,  # what works is gone on with, up to a quarter of all requests
+        OLDEST_YEARS,  # successful guesses continue, up to a quarter of all requests
     ),
     "the share": GuessLimit(
         "pagination",
@@ -492,7 +492,7 @@ async def test_selections_that_were_left_alone_are_visited_when_asked_for(tmp_pa
 
 
 def months(exchange_path: str) -> bytes:
-    """A month of a calendar without an end, which shows the same as any other; the year 2030 has an event."""
+    """A month of an endless calendar, which looks like any other; the year 2030 has an event."""
     number = int(exchange_path.rpartition("/")[2])
     links = [f"/months/{number + 1}"] if number < 30 else ["/event"]
     return page("calendar", links, words="nothing happens in this month")

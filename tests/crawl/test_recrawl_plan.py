@@ -1,6 +1,6 @@
-"""Keeping up with pages: what a visit says of how often one changes, and when it is visited again.
+"""Recrawl plans: what a visit says about how often a page changes, and when it is visited again.
 
-The days here pass by hand; what lies between two visits is a decision of the crawl.
+The clock is manual; the crawl decides how much time lies between two visits.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ OK = Fetched(200)
 
 
 class Page:
-    """A page that is kept up with, visited whenever it is due."""
+    """A page that is recrawled, visited whenever it is due."""
 
     def __init__(
         self, kind: PageKind = PageKind.OTHER, config: RecrawlConfig = KEEP, maintenance: RecrawlCost | None = None
@@ -65,7 +65,7 @@ class Page:
     def visit(
         self, outcome: Outcome = OK, *, is_changed: bool = False, similarity: float | None = None, **task: Any
     ) -> RecrawlPlan:
-        """At the time it is due. Its next plan is as the answer says."""
+        """Visit it when it is due; its next visit follows the returned plan."""
         self.now = max(self.due, self.now)
         self.text += is_changed
         extracted = None
@@ -190,7 +190,7 @@ def test_a_sitemap_or_a_feed_is_taken_for_a_hub_that_changes_when_it_lists_somet
     assert page.freshness.is_hub
     page.visit(
         Fetched(200, "sitemap"), candidates=(object(),)
-    )  # a reader that has just begun offers what is known, too
+    )  # a reader that has just started reports known links as candidates, too
     page.visit(Unchanged())
     page.visit(Fetched(200, "sitemap"))
     assert page.freshness.changes == 0
@@ -258,7 +258,7 @@ def test_a_page_that_was_there_and_failed_is_tried_again_ever_later_and_nothing_
     page.visit()
     before, recrawl_cost, pause = page.freshness, page.maintenance, page.due - page.now
     for failures, attempts in ((1, 3), (2, 1), (3, 2)):
-        for attempt in range(attempts):  # closely after one another, which is one failure
+        for attempt in range(attempts):  # in quick succession, which is one failure
             kept = page.visit(outcome, attempt=attempt)
             assert kept.next_visit_at is not None
             assert kept.next_visit_at - page.now == pytest.approx(2**failures * pause, rel=0.01)
@@ -329,7 +329,7 @@ def test_a_page_with_a_validator_costs_less_and_is_visited_sooner() -> None:
 
 
 def test_an_article_settles() -> None:
-    """The days since it was published count, so one of last year is left alone for longer than one of today."""
+    """The days since its publication count, so an article of last year waits longer than one of today."""
     new, old = Page(PageKind.ARTICLE), Page(PageKind.ARTICLE)
     new.visit(published="2026-02-25T00:00:00Z")
     old.visit(published="2025-02-25T00:00:00Z")
@@ -362,7 +362,7 @@ def test_dates_of_http(text: str | None, at: float | None) -> None:
 
 
 def run_host(pages: int, config: RecrawlConfig, days: float) -> tuple[RecrawlCost, float]:
-    """So many pages of one host, which change at every visit, for some days; visits a day in the last ten."""
+    """This many pages of one host, which change at every visit, for some days; visits a day in the last ten."""
     recrawl_cost, all_of_them = RecrawlCost(), [Page(config=config) for _ in range(pages)]
     now, visits = NOW, 0
     while now < NOW + days * DAY_SECONDS:
@@ -394,7 +394,7 @@ def test_what_waits_makes_visits_dearer() -> None:
 
 
 def test_what_a_page_takes_of_the_budget_is_given_back_when_it_is_planned_anew() -> None:
-    """Whenever that is: a visit that its sitemap brought forward, or a failure put off, changes nothing in the sum."""
+    """Whether its sitemap brought the visit forward or a failure delayed it, the sum stays right."""
     page = Page()
     page.visit()
     for number in range(50):

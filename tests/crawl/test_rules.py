@@ -1,4 +1,4 @@
-"""The rules of a crawl: kept with it, and widened where a seed turns out to live elsewhere."""
+"""The rules of a crawl: stored with it, and widened when a seed redirects out of the scope."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def test_a_redirect_is_judged_like_a_link(
 
 @pytest.mark.parametrize("source", [Source.SEED, Source.REDIRECT])
 async def test_where_a_seed_leads_the_crawl_was_meant_to_go(database: SqliteDatabase, source: Source) -> None:
-    """The scope grows by that host, for its links too, and the next run knows it."""
+    """The scope grows by that host, for its links too, and the next run has it."""
     book = CrawlRules(database, rules())
     assert await book.redirect_refusal("https://new.test/start", task(source)) is None
     assert await book.redirect_refusal("https://new.test/further", task(Source.LINK, 2)) is None
@@ -140,7 +140,7 @@ async def test_a_wider_scope_lifts_no_other_rule(database: SqliteDatabase) -> No
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same promises, ten times as quick."""
+    """The same promises, ten times as fast."""
     monkeypatch.setattr(crawl_rules, "CACHE_SECONDS", crawl_rules.CACHE_SECONDS / 10)
     monkeypatch.setattr(crawl_rules, "PROPAGATION_SECONDS", crawl_rules.PROPAGATION_SECONDS / 10)
 
@@ -170,7 +170,7 @@ async def test_two_who_change_the_rules_at_once_both_have_their_way(database: Sq
 
 @pytest.mark.usefixtures("quick")
 async def test_of_many_changes_from_many_databases_none_is_lost(postgres: str) -> None:
-    """Five changes of each of four workers, all at the same time."""
+    """Five changes by each of four workers, all at the same time."""
     opening = (PostgresDatabase.open(postgres, DatabaseConfig(), ManualClock(), Manners()) for _ in range(4))
     databases = await asyncio.gather(*opening)
     try:
@@ -206,7 +206,7 @@ async def test_who_never_comes_first_is_told_so(
     times = count()
 
     def always_late(kept: Rules) -> Rules:
-        """Another's change comes between what we have read and what we write."""
+        """Another change comes between our read and our write."""
         other = adding(f"https://other{next(times)}.test/")(kept)
         with closing(sqlite3.connect(tmp_path / "tenax.db", isolation_level=None)) as db:
             db.execute("INSERT OR REPLACE INTO meta VALUES ('rules', ?)", (msgspec.json.encode(other),))

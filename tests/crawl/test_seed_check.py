@@ -1,4 +1,4 @@
-"""Before the first request: which seeds can be found, and which private ones a person named."""
+"""Before the first request: which seeds resolve, and which private ones a person typed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tenax.urls.seeds import parse_seed
 
 
 class Names:
-    """A name service of a few names."""
+    """A resolver with a few names."""
 
     def __init__(self, **known: str | OSError) -> None:
         self._known = {name.replace("_", "."): address for name, address in known.items()}

@@ -1,4 +1,4 @@
-"""One page read by a program, with no crawl."""
+"""One page extracted by a program, without a crawl."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_of_a_page_with_many_elements_and_little_text_it_is_told_how_far_it_was_
 
 
 def test_explaining_ends_when_its_time_is_used_up_and_does_not_raise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a clock that is turned with every look: wherever that is, there is nothing, or all of it."""
+    """By a clock that advances with every look: wherever the time ends, the result is empty or complete."""
     ticks = count()
     monkeypatch.setattr(single_page, "cpu_seconds", lambda: float(next(ticks)))
     counts = [len(explain_page(PAGE, URL, max_cpu_seconds=seconds + 0.5)) for seconds in range(30)]

@@ -1,4 +1,4 @@
-"""What is claimed and not asked for."""
+"""Claimed tasks that are not requested, or not yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The supervisor: what it notices, what it says, and how often."""
+"""The supervisor: what it detects, what it logs, and how often."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RESILIENCE = ResilienceConfig(stall_seconds=60)
 
 
 async def reached(condition: Callable[[], bool]) -> None:
-    """Give the supervisor its turns until this holds; it only counts, so there is nothing else to wait for."""
+    """Let the supervisor run until the condition holds; it only counts, so there is nothing else to wait for."""
     for _ in range(60_000):
         if condition():
             return
@@ -31,7 +31,7 @@ async def reached(condition: Callable[[], bool]) -> None:
 
 
 async def some_turns(supervisor: Supervisor, clock: ManualClock) -> None:
-    """Until the supervisor has looked again, at the time the clock shows now."""
+    """Until the supervisor has checked again, at the current time of the clock."""
     now = clock.now()
     await reached(lambda: supervisor._heartbeat_at == now)
     await asyncio.sleep(3 * TICK)
@@ -58,7 +58,7 @@ async def test_a_crawl_in_which_no_visit_ends_is_told_with_the_oldest_visits(cap
     clock.advance(2)
     await reached(lambda: supervisor.stalls == 1)
     await some_turns(supervisor, clock)
-    assert supervisor.stalls == 1  # said once, not at every look
+    assert supervisor.stalls == 1  # logged once, not at every check
     clock.advance(61)
     await reached(lambda: supervisor.stalls == 2)
     await ended(running)
@@ -123,7 +123,7 @@ async def test_a_crawl_that_moves_or_rests_is_left_alone() -> None:
     last = clock.now()
     supervisor = Supervisor(clock, in_flight, lambda: last, RESILIENCE, blocked_seconds=1e9, check_seconds=TICK)
     running = asyncio.ensure_future(supervisor.run())
-    clock.advance(1000)  # nothing in flight: everyone rests
+    clock.advance(1000)  # nothing in flight: every host backs off
     await some_turns(supervisor, clock)
     last = clock.now()
     in_flight.append(("https://a.test/", last))
@@ -191,7 +191,7 @@ async def test_a_stall_that_outlasts_three_diagnoses_is_hopeless() -> None:
     clock.advance(61)
     error = await gave_up(running)
     assert isinstance(error, CrawlStalled)
-    assert str(error).startswith("nothing has moved for 4 minutes, and neither the network nor the database")
+    assert str(error).startswith("no progress for 4 minutes, and neither the network nor the database")
     assert asked == 3
 
 
@@ -331,7 +331,7 @@ async def test_a_loop_that_stays_blocked_ends_the_process_where_that_is_allowed(
 
 
 class LookedAt(ManualClock):
-    """Counts how often a thread other than the loop's has looked at it."""
+    """Counts how often a thread other than the loop's has read it."""
 
     def __init__(self) -> None:
         super().__init__()

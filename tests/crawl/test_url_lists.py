@@ -1,4 +1,4 @@
-"""A sitemap or a feed as a reading: what it offers, what is refused and why, what it tells of changes."""
+"""Extraction of sitemaps and feeds: candidates, refusals with reasons, and reported changes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Wiring: which sinks a crawl has, by where its database is and what is set; what its servers tell each other, and that
-it starts without those it does not use."""
+"""Wiring: the sinks of a crawl by location and settings, what its servers share, and lazy imports of backends."""
 
 from __future__ import annotations
 

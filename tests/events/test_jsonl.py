@@ -1,4 +1,4 @@
-"""The JSONL sink: each event exactly once in the file, whatever happened to the one who wrote it."""
+"""The JSONL sink: each event exactly once in the file, whatever happened to its writer."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_line_holds_the_page_in_the_outsides_words() -> None:
 
 
 def test_every_field_of_a_page_is_told() -> None:
-    """But for how it was asked for, and what only the database needs."""
+    """Except how it was requested, and what only the database needs."""
     fields = {field.name for field in msgspec.structs.fields(Page)} - {"charset_source", "etag", "last_modified"}
     renamed = {"chain": "redirects"}
     told = json.loads(encode_page_line(msgspec.structs.replace(PAGE, stale_since=1.0), 1)).keys()
@@ -153,13 +153,13 @@ def taken_away(file: Path) -> None:
 
 
 def shortened(file: Path, size: int) -> bytes:
-    """Cut the file to this size; what is left of it."""
+    """Cut the file to this size; returns its remaining content."""
     file.write_bytes(left := file.read_bytes()[:size])
     return left
 
 
 async def written(file: Path, cursor: Cursor, told: list[Event]) -> Cursor:
-    """One run that opens the file, tells these events and ends."""
+    """One run that opens the file, writes these events and ends."""
     sink = JsonlSink(file, with_text=True)
     try:
         await sink.open(cursor, is_behind=True)
@@ -186,7 +186,7 @@ async def test_the_cursor_is_the_last_number_and_the_length(file: Path) -> None:
 
 @pytest.mark.parametrize("cut_bytes", [0, 1, 40, 10_000])
 async def test_what_was_written_after_the_cursor_is_cut_off_and_told_again(file: Path, cut_bytes: int) -> None:
-    """Killed after the write and before the cursor was kept: whole lines, half a line, or nothing stand behind it."""
+    """Killed after the write and before the cursor was stored: whole lines, half a line, or nothing follow it."""
     kept = await written(file, Cursor(), events(1, 3))
     await written(file, kept, events(4, 9))
     shortened(file, max(kept.position, length(file) - cut_bytes))
@@ -214,13 +214,13 @@ async def test_a_file_that_is_shorter_than_it_was_left_is_not_touched(file: Path
 
 
 async def test_lines_of_somebody_else_are_not_cut_off(file: Path) -> None:
-    """No event waits, so what stands behind the cursor was not written by a run that was killed."""
+    """No event waits, so what follows the cursor was not written by a run that was killed."""
     kept = await written(file, Cursor(), events(1, 3))
     await written(file, kept, events(4, 4))
     whole = length(file)
     for cursor in (kept, Cursor()):
         sink = JsonlSink(file, with_text=True)
-        with pytest.raises(SinkError, match="holds lines that this crawl did not write; move it away"):
+        with pytest.raises(SinkError, match="has lines that this crawl did not write; move it away"):
             await sink.open(cursor, is_behind=False)
         await sink.close()
     assert length(file) == whole
@@ -240,7 +240,7 @@ async def test_a_directory_that_is_not_there_is_made(tmp_path: Path) -> None:
 
 
 async def test_two_never_write_the_same_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that led the events before may not have noticed yet that it no longer does."""
+    """A former leader may not have noticed yet that it lost the lead."""
     monkeypatch.setattr("tenax.events.jsonl.LOCK_TIMEOUT_SECONDS", 60.0)
     one, two = JsonlSink(file, with_text=True), JsonlSink(file, with_text=True)
     await one.open(Cursor(), is_behind=True)

@@ -63,7 +63,7 @@ async def test_an_entry_has_the_number_the_url_and_the_page(redis: str) -> None:
 
 
 async def test_it_can_be_opened_again_after_it_was_closed(redis: str) -> None:
-    """Who led, lost it, and leads again."""
+    """A leader that lost the lead and leads again."""
     sink = RedisSink(redis, STREAM, True)
     for first in (1, 3):
         await sink.open(Cursor(first - 1), True)

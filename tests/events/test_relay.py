@@ -20,13 +20,13 @@ class Outbox:
     """A database's outbox, in memory."""
 
     def __init__(self, count: int = 0, most_at_once: int = EVENT_BATCH_SIZE) -> None:
-        """`most_at_once`: fewer are given than were asked for, as when their texts are long."""
+        """`most_at_once`: returns fewer events than requested, as when their texts are long."""
         self.most_at_once = most_at_once
         self.kept = [event(seq) for seq in range(1, count + 1)]
         self.cursors: dict[str, Cursor] = {}
         self.asked = asyncio.Event()
         self.is_ours = True
-        """Nobody else leads."""
+        """This process is the leader."""
 
     def add(self, count: int) -> None:
         self.kept += [event(seq) for seq in range(len(self.kept) + 1, len(self.kept) + count + 1)]
@@ -46,7 +46,7 @@ class Outbox:
 
 
 class Sink:
-    """Remembers what it was given; fails when told to."""
+    """Records what it was given; fails on request."""
 
     name = "memory"
 
@@ -114,7 +114,7 @@ async def test_it_goes_on_where_its_cursor_is() -> None:
 
 
 async def test_a_failure_of_the_sink_does_not_move_the_cursor() -> None:
-    """What it took before it failed is told again; the sink cuts it off when it opens."""
+    """What it accepted before it failed is written again; the sink cuts it off when it opens."""
     outbox, sink = Outbox(EVENT_BATCH_SIZE + 3), Sink(fails_at=EVENT_BATCH_SIZE + 1)
     with pytest.raises(SinkError):
         await carried(outbox, sink)
@@ -151,7 +151,7 @@ async def test_the_end_does_not_wait_for_the_pause() -> None:
 
 
 class StuckSink(Sink):
-    """Takes nothing until it is let go."""
+    """Accepts nothing until it is released."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -218,7 +218,7 @@ async def test_who_begins_to_lead_goes_on_where_the_last_one_was() -> None:
     relay = Relay(outbox, sink, pause_seconds=0.001, leader_check_seconds=0.001)
     await relay.open()
     running = asyncio.ensure_future(relay.run())
-    await outbox.advance("memory", Cursor(3, 0))  # another led until now
+    await outbox.advance("memory", Cursor(3, 0))  # another process was the leader until now
     outbox.is_ours = True
     await until(lambda: outbox.cursors["memory"].seq == 5)
     outbox.is_ours = False
@@ -233,7 +233,7 @@ async def test_who_begins_to_lead_goes_on_where_the_last_one_was() -> None:
 
 
 async def test_who_no_longer_leads_lets_go_of_what_the_sink_has_not_taken() -> None:
-    """Ours would come after what the next one tells of the same pages."""
+    """Ours would come after the new leader's events of the same pages."""
     outbox, sink = Outbox(3), StuckSink()
     relay = Relay(outbox, sink, pause_seconds=0.001, leader_check_seconds=0.001)
     await relay.open()
@@ -248,7 +248,7 @@ async def test_who_no_longer_leads_lets_go_of_what_the_sink_has_not_taken() -> N
 
 
 class BusyOutbox(Outbox):
-    """Others commit faster than we tell."""
+    """Others commit faster than we write."""
 
     async def events(self, after: int, limit: int) -> list[Event]:
         self.add(EVENT_BATCH_SIZE)
@@ -270,7 +270,7 @@ async def test_the_end_leaves_to_others_what_they_go_on_committing() -> None:
 
 
 class SilentOutbox(Outbox):
-    """The database is away."""
+    """The database is unavailable."""
 
     async def is_leader(self, sink: str) -> bool:
         if self.asked.is_set():

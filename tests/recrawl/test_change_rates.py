@@ -1,4 +1,4 @@
-"""What visits tell about how often a page changes."""
+"""What visits say about how often a page changes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def likely(belief: Belief, per_day: float) -> float:
 
 @pytest.mark.parametrize("days", [0.1, 1.0, 5.0, 90.0])
 def test_what_was_seen_is_weighed_by_how_likely_it_was(days: float) -> None:
-    """Of two rates that are equally likely, one change or more, none, and one that was dated."""
+    """For two equally likely rates: one change or more, none, and one with a date."""
     belief, quiet = only(SLOW, QUICK), [math.exp(-rate * days) for rate in (SLOW, QUICK)]
     for after, odds in (
         (update_unchanged(belief, days, belief), quiet),
@@ -66,7 +66,7 @@ def test_the_rate_is_the_mean_of_the_likely_ones() -> None:
 
 
 def test_what_was_as_if_seen_is_a_gamma_distribution() -> None:
-    """Its mean, but for the steps between the rates and the little that is left to each of them."""
+    """Its mean, except for the steps between the rates and the minimum weight of each."""
     assert gamma_belief(4.0, 8.0).per_day == pytest.approx(0.5, rel=0.05)
     assert min(OTHERS.weights) > 1e-6
 
@@ -139,7 +139,7 @@ def test_no_time_tells_nothing(days: float) -> None:
 
 @pytest.mark.parametrize(("per_day", "every"), [(0.02, 10.0), (0.3, 2.0), (1.0, 1.5), (3.0, 0.5)])
 def test_irregular_visits_find_the_rate(per_day: float, every: float) -> None:
-    """Counting the visits that saw a change would give at most one change a visit: two fifths too few of the third."""
+    """Counting the visits that saw a change would give at most one per visit: two fifths too few of the third."""
     chance = random.Random(7)
     found = []
     for _ in range(40):
@@ -166,7 +166,7 @@ def test_the_tally_learns_how_pages_of_a_kind_differ() -> None:
 def test_a_page_counts_once_in_the_tally() -> None:
     tally = update_tally(Tally(), None, only(SLOW))
     assert update_tally(tally, only(SLOW), only(QUICK)) == Tally(only(QUICK).weights)
-    # What was never added, for the page was of another kind, takes nothing below nothing.
+    # What was never added, because the page had another kind, does not make a sum negative.
     assert min(update_tally(tally, only(QUICK), only(SLOW)).weights) == 0
 
 

@@ -37,7 +37,7 @@ histories = st.lists(st.tuples(hours, st.booleans()), max_size=12)
 
 
 def lived(history: list[tuple[float, bool]], kind: PageKind = PageKind.OTHER) -> tuple[ChangeHistory, float]:
-    """What is known of a page after visits so many hours apart, and when the last of them was."""
+    """The history of a page after visits this many hours apart, and the time of the last one."""
     now, change_history = NOW, first(kind)
     for apart, is_changed in history:
         now += apart * 3600
@@ -107,7 +107,7 @@ def test_a_jump_of_the_clock_does_no_harm(
 
 @given(histories)
 def test_hubs_come_before_articles_at_equal_evidence(history: list[tuple[float, bool]]) -> None:
-    """What is usual for either kind wears off at a pace of its own: after a strange history they may be about equal."""
+    """The priors of both kinds wear off at different rates: after an unusual history they may be about equal."""
     (hub, now), (article, _) = lived(history, PageKind.HUB), lived(history, PageKind.ARTICLE)
     assert interval(msgspec.structs.replace(article, is_hub=True), now) <= interval(article, now)
     assert interval(hub, now) <= interval(article, now) * 1.15
@@ -123,7 +123,7 @@ def test_failures_teach_nothing_and_are_not_hurried(history: list[tuple[float, b
     at, why = next_visit_at(failed, now + 60 * times, BOUNDS, PRICE)
     assert at >= next_visit_at(change_history, now, BOUNDS, PRICE)[0]
     assert why.startswith("failed")
-    # What is seen after it counts for the whole time since the page was last seen.
+    # What is seen afterwards counts for the whole time since the page was last seen.
     later = now + 3 * DAY_SECONDS
     assert visited(failed, ChangeStatus.UNCHANGED, later) == visited(change_history, ChangeStatus.UNCHANGED, later)
 
@@ -167,7 +167,7 @@ def test_what_is_gone_is_looked_for_ever_less_and_found_again() -> None:
     ids=["daily", "fell asleep", "quiet for a year", "woke up"],
 )  # fmt: skip
 def test_habits_are_noticed(history: list[tuple[float, bool]], sooner: float, later: float) -> None:
-    """The days until the next visit, at a price for which an ordinary page is visited every five."""
+    """The days until the next visit, at a price at which an ordinary page is visited every five."""
     assert sooner < interval(*lived(history)) / DAY_SECONDS < later
 
 
@@ -238,7 +238,7 @@ def test_a_sitemap_is_believed_while_it_is_right() -> None:
     )
     change_history = visited(change_history, ChangeStatus.CHANGED, now + DAY_SECONDS)
     assert next_visit_at(change_history, now + 3 * DAY_SECONDS, BOUNDS, PRICE, now + 2 * DAY_SECONDS)[1] == soon
-    # What was said before we saw the page is no news.
+    # What was reported before we saw the page is not new.
     assert next_visit_at(change_history, now + 2 * DAY_SECONDS, BOUNDS, PRICE, now)[1] != soon
 
 

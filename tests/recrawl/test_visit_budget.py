@@ -35,7 +35,7 @@ def test_mean_age(per_day: float, interval: float, age: float) -> None:
 
 @given(rates, st.floats(0.01, 1000))
 def test_mean_age_is_the_mean_of_the_age(per_day: float, interval: float) -> None:
-    """By adding up, over the interval, the chance of a change times the age since the first one."""
+    """By summing, over the interval, the probability of a change times the age since the first one."""
     steps = 2000
     moments = [(n + 0.5) * interval / steps for n in range(steps)]
     total = sum(moment + math.expm1(-per_day * moment) / per_day for moment in moments) / steps
@@ -77,7 +77,7 @@ def test_the_price_spends_the_budget() -> None:
 
 
 def test_the_price_gives_the_least_mean_age() -> None:
-    """Taking visits from any page for any other makes the whole older."""
+    """Moving visits from any page to any other raises the mean age."""
     price = budget_price(RATES, 2.0, (0.01, 1000.0))
     visits = [1 / interval_days(rate, price) for rate in RATES]
     best = sum(mean_age_days(rate, 1 / often) for rate, often in zip(RATES, visits, strict=True))
@@ -95,7 +95,7 @@ def test_the_first_price_is_one_visit_for_each_page_in_turn() -> None:
 
 
 def test_the_price_finds_the_budget() -> None:
-    """Pages plan anew when they are visited; a tenth of them each day."""
+    """Pages are planned again when they are visited; a tenth of them each day."""
     pages, price = RATES * 10, 1000.0
     planned = [interval_days(rate, price) for rate in pages]
     for day in range(200):

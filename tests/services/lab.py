@@ -1,4 +1,4 @@
-"""A page-fetcher with everything around it: real Redis, a broker, local sites, and a look at every list."""
+"""A page-fetcher with everything around it: real Redis, a broker, local sites, and access to every list."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ return count
 
 
 class Lab:
-    """The servers of one test, and what stands in their lists."""
+    """The servers of one test, and the content of their lists."""
 
     def __init__(self, redis_url: str, kafka: KafkaBroker) -> None:
         self.redis_url = redis_url
@@ -84,7 +84,7 @@ class Lab:
 
     @property
     def held(self) -> list[bytes]:
-        """What is in the lists of all fetchers."""
+        """The items in the lists of all fetchers."""
         return [item for key in self.redis.scan_iter(f"{QUEUE}:processing:*", _type="list") for item in self._list(key)]
 
     def reason(self, item: str | bytes) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class Lab:
 
     @property
     def is_settled(self) -> bool:
-        """Nothing waits and nothing is held, at one moment: items go from either to the other between two looks."""
+        """Nothing waits and nothing is claimed, at one moment: items move between the lists between two reads."""
         return bool(self.redis.eval(_COUNT, 0, QUEUE) == 0)
 
     @asynccontextmanager
@@ -116,7 +116,7 @@ class Lab:
         clock: Clock | None = None,
         pause: Pause = pause,
     ) -> AsyncIterator[PageFetcher]:
-        """A fetcher that runs until the block ends, and is stopped gently then."""
+        """A fetcher that runs until the block ends, and is stopped gracefully then."""
         app = await open_page_fetcher(self.config(sites, settings), PageFetcherMetrics(), clock, pause)
         running = asyncio.ensure_future(app.fetcher.run())
         try:
@@ -136,7 +136,7 @@ def told_urls(found: Sequence[tuple[bytes, bytes]]) -> set[str]:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    """Wait for something to become true; fails when it does not. Whoever turns the loop's time ends no wait of this."""
+    """Wait until the condition is true; fails when it never is. Independent of the loop's time."""
     end = time.monotonic() + 2 * DEADLINE_SECONDS
     while not is_so():
         assert time.monotonic() < end, "it did not come to that"

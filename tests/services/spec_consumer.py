@@ -1,4 +1,4 @@
-"""A reader of the page-fetcher's output, written from its specification alone: nothing of Tenax is imported here.
+"""A reader of the page-fetcher's output, written from its specification alone: it imports nothing of Tenax.
 
 It reads the topic with one client library and the pages with another, as a neighbour would.
 """
@@ -22,7 +22,7 @@ FIELDS = {
 
 @dataclass(frozen=True)
 class Webpage:
-    """An event that holds what the specification promises, and the page it leads to."""
+    """An event that satisfies the specification, and its page."""
 
     url: str
     status_code: int
@@ -33,7 +33,7 @@ class Webpage:
 
 
 async def read_webpages(servers: str, redis_url: str, topic: str, most: int, seconds: float = 60.0) -> list[Webpage]:
-    """So many pages of the topic from its beginning; fewer when no more come within that time."""
+    """This many pages of the topic from its beginning; fewer when no more come in time."""
     consumer = AIOKafkaConsumer(bootstrap_servers=servers, auto_offset_reset="earliest", enable_auto_commit=False)
     redis = Redis.from_url(redis_url)
     found: list[Webpage] = []

@@ -1,4 +1,4 @@
-"""Hosts left alone: until when, and which of them are to be probed then."""
+"""Hosts that back off: until when, and which of them are probed then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of an item, for every way a visit can end."""
+"""What happens to an item, for every way that a visit can end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A host that is down when it is first met: seen in every number and in the log, as one that goes down later is."""
+"""A host that is down at its first visit: in every metric and in the log, like one that goes down later."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def seen(numbers: PageFetcherMetrics) -> tuple[float, ...]:
 
 
 class Watching(Leaping):
-    """Notes the numbers each time before and after time passes."""
+    """Records the metrics before and after time passes."""
 
     def __init__(self, days: Days) -> None:
         super().__init__(days)

@@ -1,4 +1,4 @@
-"""A URL that fails by itself is given up, however often it goes back to the queue meanwhile and whoever asks for it."""
+"""A URL that fails by itself is given up, however often it is requeued meanwhile, and whichever fetcher visits it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _has_spent(lab: Lab, url: str, attempts: bytes) -> bool:
     ],
 )
 async def test_urls_that_stay_broken_on_a_host_that_is_up(lab: Lab, trouble: Manner) -> None:
-    """Its root is well, so each probe finds it up; ten of its pages never come. Their host rests again and again."""
+    """Its root answers, so each probe finds it up; ten of its pages never do. The host backs off again and again."""
     days = Days()
     leaping = Leaping(days)
     manners: dict[str, Manner] = {"/robots.txt": OPEN, "/": page("/"), **dict.fromkeys(BROKEN, trouble)}
@@ -53,7 +53,7 @@ async def test_urls_that_stay_broken_on_a_host_that_is_up(lab: Lab, trouble: Man
 
 
 async def test_attempts_survive_the_process_that_counted_them(lab: Lab) -> None:
-    """Each fetcher ends after one visit, as if it were killed: what it held comes back, and so does the count."""
+    """Each fetcher ends after one visit, as if it were killed: its items are requeued, and the count is kept."""
     async with Site({"/robots.txt": OPEN, "/broken": status("500 Oops")}) as site:
         url = site.url("/broken")
         lab.enqueue(url)
@@ -82,7 +82,7 @@ async def test_a_redirect_to_a_page_that_stays_broken_does_not_begin_anew(lab: L
 async def test_a_name_that_does_not_exist_is_the_failure_of_its_urls(
     lab: Lab, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Many URLs of it do not wait for each other, and no host rests for it: there is none."""
+    """Many URLs of it do not wait for each other, and no host backs off: there is none."""
     caplog.set_level("INFO", "tenax")
     urls = [f"http://nosuch.invalid/{number}" for number in range(50)]
     async with Site({"/robots.txt": OPEN, "/a": page("/")}) as site:
@@ -102,7 +102,7 @@ async def test_a_name_that_does_not_exist_is_the_failure_of_its_urls(
 
 
 async def test_an_outage_spends_no_attempt_of_a_url_that_was_not_well_before(lab: Lab) -> None:
-    """It failed twice by itself. Then its host is down for two hours, and well again: it is not given up for that."""
+    """It failed twice by itself. Then its host is down for two hours, and up again: it is not given up for that."""
     days = Days()
     leaping = Leaping(days)
     manners = now_and_then(HEALTHY, status("503 Service Unavailable"), lambda _: days.time() < 2 * HOUR)
@@ -136,7 +136,7 @@ async def test_healthy_urls_leave_no_trace_of_attempts(lab: Lab) -> None:
 
 
 async def test_a_url_that_always_says_it_has_not_changed_is_given_up(lab: Lab) -> None:
-    """Nobody asked whether it has: what is sent has no condition in it."""
+    """The request was not conditional."""
     async with Site({"/robots.txt": OPEN, "/same": status("304 Not Modified")}) as site:
         lab.enqueue(site.url("/same"))
         async with lab.fetching([site], SOON) as fetcher:

@@ -1,4 +1,4 @@
-"""What is in hand: each host in its turn, none asked too often, everything counted."""
+"""The items in memory: hosts in order of their next request, none requested too often, everything counted."""
 
 from __future__ import annotations
 

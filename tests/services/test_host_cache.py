@@ -1,4 +1,4 @@
-"""Which changes of a host's record the others hear of, where its limit is lifted."""
+"""Which changes of a host's record are shared, when the host has no rate limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOST = HostRecord(origin="http://a.example", domain="", next_at=NOW - 1, page_co
 
 
 class Counting(UnsharedHosts):
-    """Hosts that count how often they are asked."""
+    """Hosts that count their calls."""
 
     asked = told = 0
 

@@ -1,4 +1,5 @@
-"""What is taken from the queue: past hosts that wait, each host's items in their order, and all of it in the end."""
+"""What is taken from the queue: hosts that wait are skipped, each host's items stay in order, and all are taken in the
+end."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ def urls(host: str, count: int, first: int = 0) -> list[bytes]:
 
 
 def look(intake: Intake, queue: list[bytes], room: Counter[str], most: int = 10**9) -> list[bytes]:
-    """One look, as the fetcher does it: what was taken, which leaves the queue and uses up room."""
+    """One scan, as the fetcher does it; what was taken leaves the queue and uses up room."""
     found: list[bytes] = []
 
     def room_of(origin: str) -> int:

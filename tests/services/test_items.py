@@ -1,4 +1,4 @@
-"""What stands in the queue, read; any bytes at all."""
+"""Items of the queue, parsed; any bytes at all."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_url_is_asked_for_as_it_is_written(raw: bytes, asked_for: str, origin:
 )
 @pytest.mark.parametrize("start", ["http://", "HTTP://", "http:\\\\", "http:/", "http:", "http:////"])
 def test_a_user_and_a_password_are_shown_to_nobody(start: str, userinfo: str) -> None:
-    """However they are spelled, as long as a browser would read them as such."""
+    """However they are written, as long as a browser would read them as such."""
     item = parse_item(f"{start}{userinfo}@a.example/b?c=d@e#f".encode(), NOW)
     assert isinstance(item, Item)
     assert item.url == "http://***@a.example/b?c=d@e#f"

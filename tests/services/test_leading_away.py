@@ -1,4 +1,4 @@
-"""Redirects to a host that is to be left alone: the one that leads there does not pay for it."""
+"""Redirects to a host that backs off: the redirecting host is not requested again and again."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def test_they_arrive_when_it_is_back(lab: Lab) -> None:
 
 
 async def test_there_is_room_for_others_beside_them(lab: Lab) -> None:
-    """Of those that wait for a host that is down no more are in hand than of any other host."""
+    """No more items that wait for a host that is down are in memory than of any other host."""
     away = [f"/away/{number}" for number in range(40)]
     async with Site({"/robots.txt": OPEN, "/there": unavailable}, "127.0.0.75") as down:
         manners = {"/robots.txt": OPEN, **{path: leads_to(down.url("/there")) for path in away}}

@@ -1,4 +1,4 @@
-"""One host that waits holds nobody up, and what waits keeps its place."""
+"""A host that waits delays no other, and waiting items keep their order."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_the_first_url_of_an_unknown_host_keeps_its_place(lab: Lab) -> Non
 
 
 async def test_a_large_host_is_refilled_in_order(lab: Lab) -> None:
-    """More URLs than may be in hand of one host, and others behind them."""
+    """More URLs than one host may have in memory, and others behind them."""
     paths = [f"/{number}" for number in range(100)]
     manners = {"/robots.txt": rules(""), **{path: page("/") for path in paths}}
     async with Site(manners, "127.0.0.60") as large, Site(manners, "127.0.0.61") as small:
@@ -91,7 +91,7 @@ async def test_items_are_taken_from_the_middle_by_their_places(lab: Lab) -> None
 
 @pytest.mark.parametrize("wrong", [DLQ, f"{DLQ}:reasons", QUEUE, f"{QUEUE}:attempts"])
 async def test_a_list_that_cannot_be_written_to_loses_nothing(lab: Lab, wrong: str) -> None:
-    """It becomes something else while we run: whatever was to be written there stays where it was."""
+    """Its key gets another type while we run: what was to be written there stays where it was."""
     from tenax.errors import ConfigError
 
     lab.enqueue("a", "b", "c")

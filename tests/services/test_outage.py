@@ -1,4 +1,4 @@
-"""Two hours without a site, on a clock turned by hand: the queue is left alone, and then all goes on by itself."""
+"""A site that is down for two hours, on a manual clock: the queue waits, and then everything continues by itself."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PACE = {"page_fetcher.rate_limit_per_second": 1.0, "politeness.share_rate_limit"
 
 
 class Leaping:
-    """Where the fetcher would wait, time passes; not while something is on its way in or out."""
+    """Time passes where the fetcher would wait; not while something is on its way in or out."""
 
     def __init__(self, days: Days) -> None:
         self._days = days
@@ -48,7 +48,7 @@ class Leaping:
 
 
 async def test_the_two_hour_outage(lab: Lab) -> None:
-    """The port is closed. Five URLs fail and go back, then one probe at a time, until it is open again."""
+    """The port is closed. Five URLs fail and are requeued, then one probe at a time, until it is open again."""
     days = Days()
     leaping = Leaping(days)
     in_the_middle: list[tuple[int, int, int, float]] = []
@@ -68,7 +68,7 @@ async def test_the_two_hour_outage(lab: Lab) -> None:
             days.at(HOUR, look)
             days.at(UP_AT, lambda: reopen(site))
             await until(lambda: lab.is_settled)
-            # Before it went away it had been asked for robots.txt and nine pages.
+            # Before the outage it was asked for robots.txt and nine pages.
             done = len([hit for hit in site.hits if hit.at < DOWN_AT]) - 1
             assert in_the_middle == [(len(urls) - done, 0, 0, 1)], "the queue is intact, and nothing is held"
             assert (numbers.breakers_opened, numbers.breakers_closed, numbers.failed) == (1, 1, 0)
@@ -111,14 +111,14 @@ async def test_an_outage_as_the_site_sees_it(lab: Lab, trouble: Manner) -> None:
     first = next(number for number, hit in enumerate(during) if hit.method == "HEAD")
     assert first <= 12
     assert {(hit.method, hit.path) for hit in during[first:]} == {("HEAD", "/")}
-    # The fetcher looks round once a second, and may do so just before a rest ends.
+    # The fetcher checks once a second, possibly just before a backoff ends.
     probes = [hit.at for hit in during[first:]]
     assert_as_planned(probes, late_seconds=1.1)
 
 
 @pytest.mark.parametrize("trouble", [pytest.param(unavailable, id="503"), pytest.param(reset, id="reset")])
 async def test_a_host_that_is_down_when_it_is_first_met(lab: Lab, trouble: Manner) -> None:
-    """Not even its robots.txt can be had; it is found back no later than any other."""
+    """Not even its robots.txt can be fetched; it is found up no later than any other host."""
     days = Days()
     leaping = Leaping(days)
     manners = now_and_then(HEALTHY, trouble, lambda _: days.time() < 2 * HOUR)
@@ -135,7 +135,7 @@ async def test_a_host_that_is_down_when_it_is_first_met(lab: Lab, trouble: Manne
 
 
 async def test_a_host_beside_the_one_that_is_down_goes_on(lab: Lab) -> None:
-    """Its URLs are found among those of the other, which are carried round and never given up."""
+    """Its URLs are found among those of the other, which stay in the queue and are never given up."""
     days = Days()
     leaping = Leaping(days)
     async with (
@@ -169,7 +169,7 @@ async def test_new_urls_of_another_host_are_noticed_while_nothing_is_taken(lab: 
 
 
 async def test_a_host_that_asks_for_a_long_rest_gets_it(lab: Lab) -> None:
-    """A 429 that names half an hour: its URLs go back to the queue, and nothing is asked of it before then."""
+    """A 429 that names half an hour: its URLs are requeued, and nothing is requested before then."""
     days = Days()
     leaping = Leaping(days)
     manners = now_and_then(HEALTHY, too_many_requests("1800"), lambda _: 5.5 < days.time() < 60)

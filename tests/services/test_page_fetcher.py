@@ -1,4 +1,4 @@
-"""The page-fetcher as its neighbours know it: URLs in, pages and events out, every URL accounted for."""
+"""The page-fetcher as its neighbours see it: URLs in, pages and events out, every URL accounted for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.site.server import Exchange, Manner, Site
 
 OPEN = rules("")
 SOON = {"page_fetcher.retry_backoff_base_seconds": 0.01, "fetch.retry_max_seconds": 0.01, "hosts.budget_failures": 100}
-"""Retries come at once, and no number of failures makes the host rest."""
+"""Retries come at once, and no number of failures makes the host back off."""
 
 
 def leads_to(target: str, words: str = "302 Found") -> Manner:
@@ -45,7 +45,7 @@ async def test_a_reader_that_knows_only_the_specification_finds_every_page(lab: 
 
 
 async def test_the_memory_for_bodies_is_kept_and_given_back(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tenax.fetch.body_intake.RETRY_SECONDS", 0.1)  # what finds no room comes again soon
+    monkeypatch.setattr("tenax.fetch.body_intake.RETRY_SECONDS", 0.1)  # a body without room is retried soon
     length, limit = 2_000_000, 4 * 1024 * 1024
     paths = [f"/{number}" for number in range(20)]
     body = gzip.compress(b"<!doctype html><title>A page</title><p>Words</p>".ljust(length))
@@ -67,7 +67,7 @@ async def test_the_memory_for_bodies_is_kept_and_given_back(lab: Lab, monkeypatc
 
 
 async def test_a_url_is_asked_for_and_told_just_as_it_was_queued(lab: Lab) -> None:
-    """Its parameters keep their order and their names; its fragment and its password go nowhere."""
+    """Its parameters keep their order and names; its fragment and password go nowhere."""
     async with Site({"/robots.txt": OPEN, "/a": page("/")}) as site:
         url = f"http://user:secret@127.0.0.1:{site.port}/a?z=1&utm_source=x&a=%7E2#here"
         lab.enqueue(f" {url}\n")
@@ -125,7 +125,7 @@ async def test_what_is_no_url_goes_to_the_dead_letters_and_stops_nothing(lab: La
 async def test_a_password_in_an_item_stands_nowhere_but_in_the_item(
     lab: Lab, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """However the item is written, and whatever becomes of it."""
+    """However the item is written, and whatever happens to it."""
     caplog.set_level("DEBUG")
     async with Site({"/robots.txt": OPEN, "/a": page("/"), "/moved": leads_to("//you:hunter2@127.0.0.1:1/")}) as site:
         host = f"127.0.0.1:{site.port}"

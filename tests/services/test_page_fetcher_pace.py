@@ -1,4 +1,4 @@
-"""The page-fetcher's settings, laid over those of fetching."""
+"""The page-fetcher's settings, mapped to those of fetching."""
 
 from __future__ import annotations
 

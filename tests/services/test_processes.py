@@ -1,4 +1,4 @@
-"""The page-fetcher as a process: killed in the middle, asked to stop, run beside another, and started wrong."""
+"""The page-fetcher as a process: killed, stopped, run beside another, and started with errors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def test_killed_in_the_middle_no_url_is_lost(lab: Lab) -> None:
     goes_on = asyncio.Event()
 
     async def slowly(exchange: Exchange) -> None:
-        """Nobody is through before it is killed."""
+        """Slow enough that nobody is done before it is killed."""
         if len(site.hits) > 20:
             await goes_on.wait()
         await page("/")(exchange)
@@ -62,7 +62,7 @@ async def test_killed_in_the_middle_no_url_is_lost(lab: Lab) -> None:
             await until(lambda: len(site.hits) > 15)
             os.killpg(process.pid, signal.SIGKILL)
             ended(process)
-            if kill > 0:  # once is enough to wait until it counts as dead
+            if kill > 0:  # one wait for the lease to expire is enough
                 lab.redis.delete(*lab.redis.scan_iter("crawler:worker:*"))
             await until(lambda: not [*lab.redis.scan_iter("crawler:worker:*")])
         assert lab.held, "it was killed in the middle"

@@ -1,4 +1,4 @@
-"""What the document promises in numbers: what the dead held comes back in time, and one limiter serves all."""
+"""The documented numbers: items of a dead fetcher are recovered in time, and one rate limiter serves all."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tests.site.robots import page, rules
 from tests.site.server import Site
 
 NOTICED_SECONDS = 10.0
-"""As the document says."""
+"""From the documentation."""
 
 
 class Enough(Exception):
-    """Of the time that passes."""
+    """Ends the test after enough time."""
 
 
 async def test_what_the_dead_held_comes_back_in_the_time_that_is_promised(lab: Lab) -> None:
-    """A fetcher is killed right after a sign of life, which is believed for two minutes; another one runs meanwhile."""
+    """A fetcher is killed right after a heartbeat, whose lease lasts two minutes; another one runs meanwhile."""
     config, clock = lab.config([]), ManualClock()
     own = config.page_fetcher
     killed_at = clock.now()
@@ -62,7 +62,8 @@ async def test_what_the_dead_held_comes_back_in_the_time_that_is_promised(lab: L
 
 
 async def test_the_limiter_in_redis_serves_whatever_is_shared_on_this_machine(lab: Lab) -> None:
-    """`politeness.share_rate_limit` is about other crawls of this machine. Page-fetchers share their turns in Redis."""
+    """`politeness.share_rate_limit` is about other crawls of this machine. Page-fetchers share their rate limit in
+    Redis."""
     paths = [f"/{number}" for number in range(12)]
     settings = {
         "politeness.share_rate_limit": False, "page_fetcher.rate_limit_per_second": 10.0,

@@ -1,4 +1,4 @@
-"""The lists in Redis: nothing of them is lost, whatever is sent twice, comes late, or finds a key of another type."""
+"""The lists in Redis: nothing is lost when a call is repeated, late, or finds a key of another type."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def other(lab: Lab) -> AsyncIterator[RedisQueue]:
 
 
 async def test_waiting_takes_nothing(lab: Lab, queue: RedisQueue) -> None:
-    """What is taken by a command that comes late would be in nobody's hands."""
+    """An item moved by a late command would belong to nobody."""
     assert not await queue.wait_for_items(0.01)
     lab.enqueue(A, B)
     assert await queue.wait_for_items(0.01)
@@ -41,7 +41,7 @@ async def test_waiting_takes_nothing(lab: Lab, queue: RedisQueue) -> None:
 async def test_what_is_taken_by_a_command_that_came_late_is_found_by_others(
     lab: Lab, queue: RedisQueue, other: RedisQueue
 ) -> None:
-    """A Redis that was frozen does what it was asked in any order: also after we have left."""
+    """A Redis that was frozen runs queued commands in any order, even after we have left."""
     lab.enqueue(A, B)
     await queue.unregister()
     assert await queue.take(0, 10, [A]) == [A]
@@ -52,7 +52,7 @@ async def test_what_is_taken_by_a_command_that_came_late_is_found_by_others(
 async def test_what_is_settled_twice_is_in_the_queue_once(
     lab: Lab, queue: RedisQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The answer to the first call was lost, so it is sent again."""
+    """The reply to the first call was lost, so it is sent again."""
     lab.enqueue(A, B, C, D)
     await queue.take(0, 10, [A, B, C, D])
     settle, calls = queue._settle, 0
@@ -150,7 +150,7 @@ async def test_a_fetcher_that_was_given_up_hears_of_it(lab: Lab, queue: RedisQue
 
 
 async def test_times_are_those_of_redis(lab: Lab) -> None:
-    """Our clock may be wrong, and whoever asks how it stands compares them with that of Redis."""
+    """Our clock may be wrong, and readers of the status compare them with the clock of Redis."""
     queue = await RedisQueue.open(lab.config([]).page_fetcher, "me")
     try:
         await queue.settle(done=[A])

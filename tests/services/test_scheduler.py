@@ -1,4 +1,4 @@
-"""The scheduler: the file it reads, and what it sends to the queue, once an interval and never twice."""
+"""The scheduler: the file it reads, and what it sends to the queue, once per interval and never twice."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ async def test_once_an_interval_however_many_schedulers_there_are(lab: Lab) -> N
         assert sum(count[SendStatus.ALREADY_SENT] + count[SendStatus.STILL_QUEUED] for count in counts) == 6
         lab.redis.delete("crawler_queue")
         assert not any([await agenda.send_due_seeds() for agenda in agendas]), "nothing is due"
-        # As it is after a restart: everything is looked at, and the marks know.
+        # As after a restart: everything is checked, and the marks know.
         again = SeedScheduler(seeds, marks[0], clock)
         assert (await again.send_due_seeds())[SendStatus.ALREADY_SENT] >= 2
     finally:
@@ -146,7 +146,7 @@ async def test_it_sends_again_when_the_interval_is_over(lab: Lab) -> None:
 
 
 async def test_who_stops_it_does_not_wait_for_a_redis_that_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(create_redis_client, "__defaults__", (2 * FAULT_SECONDS,))  # who waits for an answer is seen
+    monkeypatch.setattr(create_redis_client, "__defaults__", (2 * FAULT_SECONDS,))  # makes waiting for a reply visible
     with RedisServer() as server:
         marks = await RedisSeedQueue.open(server.url, "crawler_queue")
         agenda = SeedScheduler([Seed(A, 30.0)], marks, ManualClock())

@@ -1,4 +1,4 @@
-"""More seeds for a crawl that is there: admitted once, known to everyone, and nothing else changed by it."""
+"""More seeds for an existing crawl: admitted once, known to all workers, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def test_a_known_seed_without_a_page_is_visited_again(database: SqliteData
     ],
 )
 def test_what_a_worker_refuses_is_known_from_its_text(seed: str, is_closed: bool) -> None:
-    """A name is not looked up: it may lead anywhere."""
+    """A name is not resolved: it may lead anywhere."""
     rules = build_rules([seed, f"{seed}again"], Config(), 2026)
     closed = find_refused_origins(rules, GuardConfig(allow_networks=("10.1.0.0/16",)))
     assert closed == ((seed.rstrip("/"),) if is_closed else ())

@@ -1,4 +1,4 @@
-"""Redis and Kafka away, and back: everything waits, nothing is lost, and a person hears of it once."""
+"""Redis and Kafka unavailable, and back: everything waits, nothing is lost, and it is logged once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MANNERS = {"/robots.txt": rules(""), **{path: slow(0.02, page("/")) for path in 
 
 @pytest.fixture
 def own_redis() -> Iterator[RedisServer]:
-    """One that can be taken down without the other tests noticing."""
+    """One that can be stopped without affecting other tests."""
     with RedisServer() as server:
         yield server
 
@@ -90,7 +90,7 @@ async def test_a_redis_that_is_full_is_waited_for(own_redis: RedisServer, kafka:
 async def test_redis_away_and_back(
     own_redis: RedisServer, kafka: KafkaBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It keeps what it was told; whatever was on its way at that moment is done again."""
+    """It keeps its data; calls in progress at that moment are repeated."""
     caplog.set_level("INFO", "tenax")
     lab = Lab(own_redis.url, kafka)
     async with Site(MANNERS) as site:
@@ -105,7 +105,7 @@ async def test_redis_away_and_back(
     assert all(lab.page(url) is not None for url in urls)
     assert lab.dead == []
     messages = [record.message for record in caplog.records if record.name == "tenax.services.redis_connection"]
-    # Once, or once more when a call that was on its way hears of the end only after the return.
+    # Once, or once more when a call in progress hears of the outage only after its end.
     assert messages.count("Redis unavailable, waiting") == messages.count("Redis available again")
     assert messages.count("Redis available again") in (1, 2)
     lab.redis.close()
@@ -114,7 +114,7 @@ async def test_redis_away_and_back(
 async def test_hosts_with_a_pace_are_left_alone_while_redis_is_away(
     own_redis: RedisServer, kafka: KafkaBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whose turn it is, nobody can say: however long it lasts, nothing is asked for, and nothing is lost."""
+    """Nobody can give permits: however long it lasts, nothing is requested, and nothing is lost."""
     caplog.set_level("INFO", "tenax")
     lab, days, pace = Lab(own_redis.url, kafka), Days(), {"page_fetcher.rate_limit_per_second": 1.0}
     leaping = Leaping(days)
@@ -137,7 +137,7 @@ async def test_hosts_with_a_pace_are_left_alone_while_redis_is_away(
     assert all(lab.page(url) is not None for url in urls)
     assert lab.dead == []
     messages = [record.message for record in caplog.records]
-    assert sum(message.startswith("Redis is away") for message in messages) in (1, 2)
+    assert sum(message.startswith("Redis unavailable") for message in messages) in (1, 2)
     assert min(gaps(site.hits)) >= 0.99
     lab.redis.close()
 
@@ -146,7 +146,7 @@ async def test_redis_that_lost_its_memory_loses_nothing_that_is_held(
     own_redis: RedisServer, kafka: KafkaBroker
 ) -> None:
     lab = Lab(own_redis.url, kafka)
-    # So slow that it holds some for seconds yet, however long this process is kept waiting.
+    # So slow that it has items for seconds yet, however long this process is kept waiting.
     async with Site(MANNERS | {path: slow(0.2, page("/")) for path in PATHS}) as site:
         urls = [site.url(path) for path in PATHS]
         lab.enqueue(*urls)
@@ -168,7 +168,7 @@ async def test_who_stops_it_does_not_wait_for_a_redis_that_is_silent(
     own_redis: RedisServer, kafka: KafkaBroker, monkeypatch: pytest.MonkeyPatch, is_new: bool
 ) -> None:
     monkeypatch.setattr(fetcher_module, "UNREGISTER_TIMEOUT_SECONDS", 0.1)
-    monkeypatch.setattr(create_redis_client, "__defaults__", (2 * FAULT_SECONDS,))  # who waits for an answer is seen
+    monkeypatch.setattr(create_redis_client, "__defaults__", (2 * FAULT_SECONDS,))  # makes waiting for a reply visible
     lab = Lab(own_redis.url, kafka)
     lab.redis.rpush(f"{QUEUE}:processing:gone", "http://127.0.0.1:1/")
     lab.redis.sadd(f"{QUEUE}:processing", "gone")
@@ -200,7 +200,7 @@ async def test_a_fetcher_that_counted_as_dead_drops_what_others_have_now(lab: La
         settings = {"page_fetcher.concurrency": 1, "page_fetcher.heartbeat_seconds": 0.2}
         async with lab.fetching([site], settings) as one:
             await until(lambda: len(one.in_flight_items) == len(paths) and len(site.hits) >= 2)
-            # As if it had been paused for longer than it is believed to be alive, and given up meanwhile.
+            # As if it had been paused for longer than its lease, which has expired.
             [name] = [key.decode() for key in lab.redis.scan_iter("crawler:worker:*")]
             worker = name.removeprefix("crawler:worker:")
             lab.redis.set(f"{QUEUE}:processing:{worker}:given_up", "1")
@@ -214,7 +214,7 @@ async def test_a_fetcher_that_counted_as_dead_drops_what_others_have_now(lab: La
 
 
 async def test_what_it_took_after_it_counted_as_dead_is_fetched(lab: Lab) -> None:
-    """It hears of it with its next sign of life only. What it has taken until then is in its list, and in no other."""
+    """It learns of it at its next heartbeat only. Items claimed until then are in its list, and in no other."""
     paths = PATHS[:20]
     async with Site({"/robots.txt": rules(""), **{path: slow(0.1, page("/")) for path in paths}}) as site:
         lab.enqueue(*(site.url(path) for path in paths))

@@ -1,4 +1,4 @@
-"""Starting while a server is away: tried until it answers, said once, and ended when somebody asks for it."""
+"""Starting while a server is unavailable: retried until it answers, logged once, and stopped on request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AWAY = ServerUnavailable("Redis does not answer")
 
 
 class Pauses:
-    """Takes no time, and notes how long it would have taken."""
+    """Takes no time, and records how long it would have taken."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []

@@ -1,4 +1,4 @@
-"""`tenax page-fetcher status`: the one sentence for every state, and the facts below it from a real queue."""
+"""`tenax page-fetcher status`: the summary of every state, and the facts below it from a real queue."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ DEAD = FetcherStatus("two", False, 3)
         (2, 2, [ALIVE], [], 500.0, "Working: 1 page-fetcher holds 0 URLs; 2 wait in q."),  # neither of them is a URL
         (
             5, 5, [BUSY], [WELL], 300.0,
-            "Nothing was finished for 300 s, though 12 URLs are in flight: either their hosts are slow or make us wait, "
-            "or Kafka does not accept the events.",
+            "Nothing was finished for 300 s, though 12 URLs are in flight: either their hosts are slow or make us "
+            "wait, or Kafka does not accept the events.",
         ),
     ],
 )  # fmt: skip
@@ -114,7 +114,7 @@ def test_the_answer_comes_first() -> None:
 
 
 async def test_no_host_is_said_to_wait_that_was_not_looked_at(lab: Lab) -> None:
-    """There may be very many, and the one that may be asked has the fewest URLs."""
+    """There may be very many, and the one that may be requested has the fewest URLs."""
     lab.redis.sadd(f"{QUEUE}:processing", "one")
     lab.redis.hset("crawler:worker:one", "lastHeartbeat", 1)
     down = HostRecord("", "", next_at=9e9, backoff_reason="down: refused", breaker="open")

@@ -1,4 +1,4 @@
-"""A worker in this process: it takes what is there, waits for more, and leaves when it is told to."""
+"""A worker in this process: it takes what is there, waits for more, and ends when stopped."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def until(condition: Callable[[], bool], seconds: float = DEADLINE_SECONDS
 
 
 async def test_it_waits_for_work_and_goes_on_when_there_is_some(postgres: str, redis: str) -> None:
-    """It is there before anyone gave a seed, and after all is done."""
+    """It runs before any seed is added, and after all is done."""
     async with (
         Site({"/": serves(page("One", links=["/two"])), "/two": serves(page("Two"))}) as site,
         site_of_one() as new,

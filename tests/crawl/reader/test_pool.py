@@ -1,4 +1,4 @@
-"""Readers: the same answers wherever they are, and no document that stops them."""
+"""The reader pool: the same answers in every kind of pool, and no document stops it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def job(number: int, *paths: str, body: bytes = b"") -> ExtractJob:
 
 
 ENDLESS = b"".join(b"<html a%d=1 b%d=2 c%d=3>" % (n, n, n) for n in range(250_000))
-"""Minutes, for the attributes of each tag are compared with those of all tags before."""
+"""Takes minutes: the attributes of each tag are compared with those of all tags before it."""
 SLOW = ENDLESS[:400_000]
 SLOWISH = ENDLESS[:100_000]
 
@@ -67,7 +67,7 @@ async def started(readers: ReaderPool) -> AsyncIterator[ReaderPool]:
 
 
 def reader_pids() -> list[int]:
-    """Our reader processes, those that still live."""
+    """The live reader processes of this process."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -81,7 +81,7 @@ def reader_pids() -> list[int]:
 
 
 async def a_new_reader(known: set[int], unless: asyncio.Future[Any] | None = None) -> int:
-    """Wait for a reader that is not known yet; 0 when this is done before."""
+    """Wait for a reader that is not in `known`; 0 when `done` comes first."""
     for _ in range(12_000):
         if fresh := set(await asyncio.to_thread(reader_pids)) - known:
             known.add(pid := min(fresh))
@@ -94,7 +94,7 @@ async def a_new_reader(known: set[int], unless: asyncio.Future[Any] | None = Non
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Channel]:
-    """Every reader that was given something to read. The first two are stopped before, and never begin."""
+    """Every reader that was given a batch. The first two are stopped before, and never begin."""
     ask, found = Channel.extract_pages, list[Channel]()
 
     async def noting(
@@ -114,7 +114,7 @@ def _are_more(asked: list[Channel], number: int) -> bool:
 
 
 def begun_by(pid: int) -> int:
-    """The documents that a reader has begun, by the memory that it shares; 0 if it is gone."""
+    """The documents that a reader has begun, from its shared memory; 0 if it has ended."""
     try:
         for entry in Path(f"/proc/{pid}/fd").iterdir():
             if "tenax-reader" in str(entry.readlink()):
@@ -132,7 +132,7 @@ def is_there(pid: int) -> bool:
 
 
 async def until_it_reads(pid: int, documents: int = 1, unless: asyncio.Future[Any] | None = None) -> bool:
-    """Wait until a reader has begun so many documents; False when this is done before, or reader process ended."""
+    """Wait until a reader has begun this many documents; False when `done` comes first, or the reader has ended."""
     for _ in range(60_000):
         if begun_by(pid) >= documents:
             return True
@@ -181,7 +181,7 @@ async def test_what_is_no_page_is_an_answer_too(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_large_document_passes_through(kind: str) -> None:
-    """Larger than any buffer of a socket, in both directions."""
+    """Larger than any socket buffer, in both directions."""
     large = b"<title>Large</title>" + b"<p>Many words stand here, again and again.</p>" * 100_000
     async with started(KINDS[kind]()) as readers:
         [extracted] = await read_all(readers, [job(1, body=large)])
@@ -219,7 +219,7 @@ async def test_other_rules_give_other_answers_at_the_same_time(kind: str) -> Non
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_rules_hold_until_others_come(kind: str) -> None:
-    """A reader is sent rules only when they are new to it."""
+    """A reader gets rules only when they are new to it."""
     wide = build_rules(["https://a.test/"], Config(), 2026)
     narrow = build_rules(["https://other.test/"], Config(), 2026)
     async with started(KINDS[kind]()) as readers:
@@ -283,7 +283,7 @@ async def test_a_reader_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, ask
         reading = asyncio.ensure_future(readers.extract(job(7), RULES))
         await reached(lambda: len(asked) == 1, "a reader to take it")
         until = time.monotonic() + FAULT_SECONDS
-        while len(asked) < 2:  # it is looked at twice: it neither answered nor used CPU time in between
+        while len(asked) < 2:  # it is checked twice: it neither answered nor used CPU time in between
             assert time.monotonic() < until, "no other reader took it"
             turn(FAULT_SECONDS / 10)
             await asyncio.sleep(0.01)
@@ -293,7 +293,7 @@ async def test_a_reader_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, ask
 
 
 async def test_readers_killed_before_they_read_blame_no_document() -> None:
-    """As by the system when memory is short: whoever takes the document is killed before it has begun."""
+    """As by the system when memory is short: each reader that takes the document is killed before it has begun."""
     known: set[int] = set()
     async with started(ProcessReaderPool(1, max_batch=4)) as readers:
         reading = asyncio.ensure_future(readers.extract(job(1), RULES))
@@ -303,7 +303,7 @@ async def test_readers_killed_before_they_read_blame_no_document() -> None:
 
 
 async def test_a_document_that_alone_ends_two_fresh_readers_is_given_up_and_no_other_is() -> None:
-    """It takes long to read; whoever reads it is killed meanwhile. Those that came with it are read at once."""
+    """It takes long to read, and each of its readers is killed meanwhile. The rest of its batch is read at once."""
     known: set[int] = set()
     async with started(ProcessReaderPool(1, max_batch=8, has_extra=False)) as readers:
         bad = asyncio.ensure_future(readers.extract(endless(0), RULES))
@@ -375,7 +375,7 @@ async def test_a_document_that_costs_too_much_is_a_failure_with_its_reason_and_o
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_python_code_that_does_not_look_at_its_time_is_ended(kind: str) -> None:
-    """A list of URLs is read without a look at the clock, and is interrupted."""
+    """A URL list is parsed without a look at the clock, and is interrupted."""
     urls = "".join(f"<url><loc>https://a.test/{number}</loc></url>" for number in range(400_000)).encode()
     body = b'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">' + urls + b"</urlset>"
     slow = msgspec.structs.replace(costly(1, body, max_cpu_seconds=1e-4), is_url_list=True, content_type="text/xml")
@@ -387,7 +387,7 @@ async def test_python_code_that_does_not_look_at_its_time_is_ended(kind: str) ->
 
 
 async def test_who_comes_with_a_document_that_takes_long_does_not_wait_for_its_neighbours() -> None:
-    """One batch of sixteen: it is answered as soon as the slow one is read, and the rest is handed back."""
+    """One batch of sixteen: it is answered as soon as the slow one is read, and the rest is returned unread."""
     async with started(ProcessReaderPool(1, max_batch=16)) as readers:
         jobs = [job(0), costly(1, SLOW, max_cpu_seconds=3600), *(job(number) for number in range(2, 16))]
         waiting = [asyncio.ensure_future(readers.extract(one, RULES)) for one in jobs]
@@ -423,7 +423,7 @@ async def test_extra_readers_end_when_they_have_nothing_to_do(monkeypatch: pytes
 async def test_a_host_that_sent_a_slow_document_is_read_one_at_a_time_beside_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whatever it sends after that: others are not held up, and none of it is lost."""
+    """Whatever it sends afterwards: others are not delayed, and nothing is lost."""
     monkeypatch.setattr(readers_module, "SLOW_CPU_SECONDS", 0.001)  # however fast the machine is
     async with started(ProcessReaderPool(1, max_batch=4)) as readers:
         first = await asyncio.wait_for(readers.extract(costly(0, SLOWISH, max_cpu_seconds=3600), RULES), FAULT_SECONDS)
@@ -449,7 +449,7 @@ async def test_documents_of_a_host_that_wait_when_it_turns_out_to_be_slow_leave_
 
 
 async def test_killing_readers_all_the_time_loses_no_document() -> None:
-    """As soon as a reader has read some more documents, it is killed, wherever it is then."""
+    """As soon as a reader has read some more documents it is killed, whatever it is doing."""
     known: set[int] = set()
     async with started(ProcessReaderPool(1, max_batch=16)) as readers:
         reading = asyncio.ensure_future(read_all(readers, [job(number) for number in range(400)]))

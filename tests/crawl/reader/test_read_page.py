@@ -38,7 +38,7 @@ def test_a_page_is_valid_and_its_links_are_offered() -> None:
 
 
 def test_pages_that_link_to_what_is_known_are_counted() -> None:
-    """Told at the steps that make it worth more, and since the last of them."""
+    """Reported at the counts that raise its priority, since the last report."""
     reader = Reader()
     told: dict[int, dict[str, int]] = {}
     known = "https://shop.example/b"

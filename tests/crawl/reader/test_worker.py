@@ -1,4 +1,4 @@
-"""What a reader process loads before it reads, and how it ends."""
+"""What a reader process imports before it reads, and how it ends."""
 
 from __future__ import annotations
 

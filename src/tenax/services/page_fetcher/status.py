@@ -120,8 +120,8 @@ def _summarize_active(
     if in_flight and (idle_seconds is None or idle_seconds > STALL_SECONDS):
         since = f"for {idle_seconds:.0f} s" if idle_seconds is not None else "yet"
         return (
-            f"Nothing was finished {since}, though {_format_url_count(in_flight)} in flight: either their hosts are slow "
-            "or make us wait, or Kafka does not accept the events."
+            f"Nothing was finished {since}, though {_format_url_count(in_flight)} in flight: either their hosts are "
+            "slow or make us wait, or Kafka does not accept the events."
         )
     waiting = sum(host.urls for host in backing_off)
     tail = f", {waiting:,} of them for {_format_host_count(len(backing_off))} backing off" if waiting else ""
