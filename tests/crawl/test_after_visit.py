@@ -87,7 +87,7 @@ def test_a_robots_txt_that_came_leads_to_sitemaps_and_not_to_feeds() -> None:
     assert candidates_of(visit_update(claim(), Fetched(200), None, robots=copy)) == ["/maps.xml"]
 
 
-def test_a_home_page_leads_to_the_usual_place_of_a_feed() -> None:
+def test_a_home_page_leads_to_a_well_known_feed_path() -> None:
     assert candidates_of(visit_update(claim(), Fetched(200), settings=site(sources=("feeds",), guesses="always"))) == [
         "/feed"
     ]
@@ -126,7 +126,7 @@ def test_nothing_else_is(path: str, outcome: Outcome, reading: ExtractedPage | N
 # ---- again ------------------------------------------------------------------------------------------------
 
 
-def test_a_page_comes_back_in_its_time_only_where_pages_are_kept_fresh() -> None:
+def test_a_page_is_rescheduled_only_in_a_continuous_crawl() -> None:
     once = visit_update(claim("/a"), Fetched(200))
     assert (once.change_history, once.next_visit_at, once.adjust_plan(Done())) == (None, None, Done())
     kept = visit_update(claim("/a"), Fetched(200), settings=site(continuous=True))
@@ -164,13 +164,13 @@ def test_a_page_that_was_there_is_not_given_up(outcome: Outcome, plan: Plan) -> 
     assert (found.change_history.misses, found.change_history.rates) == (1, first.change_history.rates)
 
 
-def test_a_text_that_is_nearly_the_one_we_held_has_not_changed() -> None:
+def test_a_text_very_similar_to_the_stored_copy_has_not_changed() -> None:
     words = " ".join(f"word{number}" for number in range(600))
     settings = site(continuous=True)
     first = visit_update(claim("/a"), Fetched(200), settings=settings)
     prints = [near_fingerprint(text) for text in (words, words + " 41 visitors", "another text altogether " * 50)]
-    held, counter, other = (
-        msgspec.structs.replace(PAGE, content_hash=str(place), fingerprint=mark) for place, mark in enumerate(prints)
+    stored_copy_page, counter, other = (
+        msgspec.structs.replace(PAGE, content_hash=str(number), fingerprint=mark) for number, mark in enumerate(prints)
     )
     copy = StoredCopy(
         NOW - 86_400,
@@ -178,7 +178,7 @@ def test_a_text_that_is_nearly_the_one_we_held_has_not_changed() -> None:
         PageKind.HUB,
         change_history=first.change_history,
         content_hash="0",
-        fingerprint=held.fingerprint,
+        fingerprint=stored_copy_page.fingerprint,
     )
     for extracted, changed in ((counter, 0), (other, 1)):
         again = msgspec.structs.replace(claim("/a"), stored_copy=copy)

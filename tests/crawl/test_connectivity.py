@@ -96,7 +96,7 @@ ANSWERS: list[Outcome] = [
 ]
 SILENT: list[Outcome] = [
     Unchanged("young enough"),
-    Deferred(0.0, "its turn"),
+    Deferred(0.0, "rate limit"),
     Refused("robots: closed"),
     Failed("silence", FailureKind.TIMEOUT_BODY, is_site_wide=True),
     Failed("silence", FailureKind.TIMEOUT_HEADERS, is_site_wide=True),
@@ -252,7 +252,7 @@ async def listener(address: str = "127.0.0.1", port: int = 0) -> AsyncIterator[i
 
 
 @contextmanager
-def nobody() -> Iterator[int]:
+def refusing_port() -> Iterator[int]:
     """A port that refuses connections, and is reserved meanwhile."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -276,15 +276,15 @@ def addresses(*ports: int) -> dict[str, tuple[str, int]]:
 
 
 async def test_one_probe_that_takes_a_connection_is_enough() -> None:
-    with nobody() as closed, black_hole() as silent:
+    with refusing_port() as closed, black_hole() as silent:
         async with listener() as port:
             found = await probe_network(addresses(closed, silent, port), timeout_seconds=30.0)
     assert found.is_up
     assert found.reachable_probe == f"127.0.0.1:{port}"
 
 
-async def test_without_any_the_troubles_are_told() -> None:
-    with nobody() as closed, black_hole() as silent:
+async def test_without_a_reachable_probe_the_errors_are_returned() -> None:
+    with refusing_port() as closed, black_hole() as silent:
         found = await probe_network(addresses(closed, silent), timeout_seconds=0.05)
     assert not found.is_up
     assert found.errors[f"127.0.0.1:{closed}"]
@@ -319,7 +319,7 @@ def test_what_is_no_probe_is_refused(text: str) -> None:
 # ---- waiting ------------------------------------------------------------------------------------------------
 
 
-class Held:
+class Pauses:
     """Records pauses."""
 
     def __init__(self) -> None:
@@ -337,32 +337,32 @@ async def reached(condition: Callable[[], bool]) -> None:
     raise AssertionError("the condition never became true")
 
 
-def network_of(port: int, clock: ManualClock, held: Held, patience_seconds: float = 0.0) -> NetworkMonitor:
+def network_of(port: int, clock: ManualClock, pauses: Pauses, max_outage_seconds: float = 0.0) -> NetworkMonitor:
     resilience = ResilienceConfig(
-        network_failures=3, network_probes=(f"127.0.0.1:{port}",), max_network_outage_seconds=patience_seconds
+        network_failures=3, network_probes=(f"127.0.0.1:{port}",), max_network_outage_seconds=max_outage_seconds
     )
-    return NetworkMonitor(NetworkState(resilience), resilience, clock, held, poll_seconds=TICK)
+    return NetworkMonitor(NetworkState(resilience), resilience, clock, pauses, poll_seconds=TICK)
 
 
 async def test_a_lost_network_holds_the_crawl_until_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
-    clock, held = ManualClock(), Held()
+    clock, pauses = ManualClock(), Pauses()
     async with listener() as port:
-        network = network_of(port, clock, held)
+        network = network_of(port, clock, pauses)
         running = asyncio.ensure_future(network.run())
         network.state.record_outcome(ANSWER, "http://a.test")
         await reached(lambda: network.state._has_working_probe)
     clock.advance(60)
     fail(network.state, "a", "b", "c")
     await reached(lambda: network.state.is_down)
-    await reached(lambda: bool(held.calls))
+    await reached(lambda: bool(pauses.calls))
     for _ in range(4):
         clock.advance(31)
         await reached(lambda: network.state._probed_at == clock.now())
-    assert held.calls == [("network", True)]
+    assert pauses.calls == [("network", True)]
     async with listener(port=port):
         clock.advance(31)
-        await reached(lambda: len(held.calls) == 2)
-    assert held.calls == [("network", True), ("network", False)]
+        await reached(lambda: len(pauses.calls) == 2)
+    assert pauses.calls == [("network", True), ("network", False)]
     assert not network.state.is_down
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
@@ -373,53 +373,53 @@ async def test_a_lost_network_holds_the_crawl_until_it_is_back(caplog: pytest.Lo
     assert back.__dict__["down_seconds"] == 5 * 31
 
 
-async def test_a_network_that_stays_away_for_too_long_ends_the_run() -> None:
-    clock, held = ManualClock(), Held()
-    with nobody() as port:
-        network = network_of(port, clock, held, patience_seconds=600)
+async def test_a_network_that_is_down_for_too_long_ends_the_run() -> None:
+    clock, pauses = ManualClock(), Pauses()
+    with refusing_port() as port:
+        network = network_of(port, clock, pauses, max_outage_seconds=600)
         network.state.record_outcome(ANSWER, "http://a.test")
         network.state.record_probe(True, clock.now())
         fail(network.state, "a", "b", "c")
         clock.advance(60)
         running = asyncio.ensure_future(network.run())
-        await reached(lambda: bool(held.calls))
+        await reached(lambda: bool(pauses.calls))
         clock.advance(599)
         await asyncio.sleep(3 * TICK)
         assert not running.done()
         clock.advance(1)
         with pytest.raises(NetworkLost, match="the network has been down for 10 minutes; everything committed is safe"):
             await running
-    assert held.calls == [("network", True), ("network", False)]
+    assert pauses.calls == [("network", True), ("network", False)]
 
 
 async def test_a_host_that_answers_ends_the_wait() -> None:
-    clock, held = ManualClock(), Held()
-    with nobody() as port:
-        network = network_of(port, clock, held)
+    clock, pauses = ManualClock(), Pauses()
+    with refusing_port() as port:
+        network = network_of(port, clock, pauses)
         network.state.record_outcome(ANSWER, "http://a.test")
         network.state.record_probe(True, clock.now())
         await network.probe()
-        assert held.calls == [("network", True)]
+        assert pauses.calls == [("network", True)]
         running = asyncio.ensure_future(network.run())
         network.state.record_outcome(ANSWER, "http://a.test")
-        await reached(lambda: len(held.calls) == 2)
+        await reached(lambda: len(pauses.calls) == 2)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-    assert held.calls == [("network", True), ("network", False)]
+    assert pauses.calls == [("network", True), ("network", False)]
 
 
 async def test_without_probes_a_look_changes_nothing() -> None:
-    held, resilience = Held(), ResilienceConfig(network_probes=())
-    network = NetworkMonitor(NetworkState(resilience), resilience, ManualClock(), held)
+    pauses, resilience = Pauses(), ResilienceConfig(network_probes=())
+    network = NetworkMonitor(NetworkState(resilience), resilience, ManualClock(), pauses)
     assert await network.probe() == ProbeResult()
     assert not network.state.is_down
-    assert held.calls == []
+    assert pauses.calls == []
 
 
-async def test_a_crawl_that_has_reached_no_public_host_asks_nobody_outside() -> None:
-    clock, held = ManualClock(), Held()
+async def test_a_crawl_without_a_public_host_does_not_probe() -> None:
+    clock, pauses = ManualClock(), Pauses()
     async with listener() as port:
-        network = network_of(port, clock, held)
+        network = network_of(port, clock, pauses)
         network.state.record_outcome(ANSWER, "http://127.0.0.1", is_public=False)
         fail(network.state, "a", "b", "c", "a", "b", "c")
         assert network.state.is_suspect

@@ -80,7 +80,7 @@ def paths(candidates: tuple[Candidate, ...]) -> list[str]:
 # ---- robots.txt -------------------------------------------------------------------------------------------
 
 
-def test_the_sitemaps_that_robots_txt_names_are_offered() -> None:
+def test_sitemaps_named_in_robots_txt_are_candidates() -> None:
     text = f"User-agent: *\nSitemap: {SITE}/a.xml\nsitemap: /b.xml\nSitemap: https://maps.test/c.xml\n"
     candidates = robots_sitemap_candidates(SITE, robots(text), RULES, ALL)
     assert paths(candidates) == ["/a.xml", "/b.xml", "https://maps.test/c.xml"]
@@ -90,14 +90,14 @@ def test_the_sitemaps_that_robots_txt_names_are_offered() -> None:
     assert {candidate.budgets for candidate in candidates} == {(Budget("max_sitemaps", "", 1000),)}
 
 
-def test_all_are_offered_and_the_budget_says_how_many_will_be_read() -> None:
+def test_all_are_candidates_and_the_budget_limits_how_many_are_read() -> None:
     text = "".join(f"Sitemap: {SITE}/{number}.xml\n" for number in range(9))
     candidates = robots_sitemap_candidates(SITE, robots(text), RULES, DiscoveryConfig(max_sitemaps=4))
     assert [candidate.budgets for candidate in candidates] == [(Budget("max_sitemaps", "", 4),)] * 9
 
 
 @pytest.mark.parametrize("verdict", [RobotsVerdict.RULES, RobotsVerdict.ALLOW_ALL])
-def test_where_none_is_named_the_usual_place_is(verdict: RobotsVerdict) -> None:
+def test_without_a_named_sitemap_the_well_known_path_is_tried(verdict: RobotsVerdict) -> None:
     assert paths(robots_sitemap_candidates(SITE, robots("", verdict), RULES, ALL)) == ["/sitemap.xml"]
 
 
@@ -117,34 +117,36 @@ def test_where_no_sitemap_is_looked_for(
     assert robots_sitemap_candidates(origin, copy, rules, discovery) == ()
 
 
-# ---- usual places -----------------------------------------------------------------------------------------
+# ---- well-known paths -------------------------------------------------------------------------------------
 
 
-def places(
+def well_known(
     one: Task,
     outcome: Outcome,
-    reading: ExtractedPage | None = None,
+    extracted: ExtractedPage | None = None,
     discovery: DiscoveryConfig = ALL,
-    finds: GuessState = NOTHING,
+    guess_state: GuessState = NOTHING,
     waiting: int | None = 5,
 ) -> tuple[GuessState, list[str]]:
     """The guess state after a visit, and the well-known paths of sitemaps and feeds that are tried."""
     claim = Claim(one, HostRecord(SITE, "a.test"), Lease(1, 1, NOW + 60), waiting=waiting)
-    finds, candidates = guess_urls(finds, claim, outcome, reading, 0, NOW, RULES, SiteConfig(discovery=discovery), same)
-    return finds, paths(tuple(candidate for candidate in candidates if candidate.is_url_list))
+    guess_state, candidates = guess_urls(
+        guess_state, claim, outcome, extracted, 0, NOW, RULES, SiteConfig(discovery=discovery), same
+    )
+    return guess_state, paths(tuple(candidate for candidate in candidates if candidate.is_url_list))
 
 
 def after(
-    one: Task, outcome: Outcome, reading: ExtractedPage | None = None, discovery: DiscoveryConfig = ALL
+    one: Task, outcome: Outcome, extracted: ExtractedPage | None = None, discovery: DiscoveryConfig = ALL
 ) -> list[str]:
-    return places(one, outcome, reading, discovery)[1]
+    return well_known(one, outcome, extracted, discovery)[1]
 
 
 def same(one: bytes, other: bytes) -> float:
     return float(one == other)
 
 
-def test_a_home_page_that_names_no_feed_leads_to_the_first_usual_place_once() -> None:
+def test_a_home_page_without_a_feed_leads_to_the_first_well_known_path_once() -> None:
     claim = Claim(task(), HostRecord(SITE, "a.test"), Lease(1, 1, NOW + 60))
     site = SiteConfig(discovery=sources("feeds"))
     guess_state, [candidate] = guess_urls(GuessState(), claim, Fetched(200), ExtractedPage(), 0, NOW, RULES, site, same)
@@ -154,7 +156,7 @@ def test_a_home_page_that_names_no_feed_leads_to_the_first_usual_place_once() ->
 
 
 @pytest.mark.parametrize(
-    ("one", "reading", "discovery"),
+    ("one", "extracted", "discovery"),
     [
         (task("/blog"), ExtractedPage(), ALL),
         (task(), ExtractedPage(has_feeds=True), ALL),
@@ -170,8 +172,8 @@ def test_a_home_page_that_names_no_feed_leads_to_the_first_usual_place_once() ->
         "not of the seeds",
     ],
 )
-def test_no_other_page_does(one: Task, reading: ExtractedPage | None, discovery: DiscoveryConfig) -> None:
-    assert after(one, Fetched(200), reading, discovery) == []
+def test_no_other_page_does(one: Task, extracted: ExtractedPage | None, discovery: DiscoveryConfig) -> None:
+    assert after(one, Fetched(200), extracted, discovery) == []
 
 
 @pytest.mark.parametrize(
@@ -179,12 +181,12 @@ def test_no_other_page_does(one: Task, reading: ExtractedPage | None, discovery:
     [MISSING, Failed("", FailureKind.GONE), Failed("", FailureKind.CLIENT_ERROR), Rejected("url_list: html")],
     ids=["404", "410", "403", "html"],
 )
-@pytest.mark.parametrize(("places", "source"), [(SITEMAP_PATHS, Source.SITEMAP), (FEED_PATHS, Source.FEED)])
-def test_the_next_usual_place_follows_one_where_nothing_was(
-    places: tuple[str, ...], source: Source, outcome: Outcome
+@pytest.mark.parametrize(("well_known_paths", "source"), [(SITEMAP_PATHS, Source.SITEMAP), (FEED_PATHS, Source.FEED)])
+def test_the_next_well_known_path_follows_a_missing_one(
+    well_known_paths: tuple[str, ...], source: Source, outcome: Outcome
 ) -> None:
-    guesses = [task(path, source=source, is_url_list=True) for path in places]
-    assert [after(guess, outcome) for guess in guesses] == [[path] for path in places[1:]] + [[]]
+    guesses = [task(path, source=source, is_url_list=True) for path in well_known_paths]
+    assert [after(guess, outcome) for guess in guesses] == [[path] for path in well_known_paths[1:]] + [[]]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +200,7 @@ def test_the_next_usual_place_follows_one_where_nothing_was(
         ("/feed", Source.SITEMAP, MISSING),
     ],
 )
-def test_after_what_else_no_further_place_is_tried(path: str, source: Source, outcome: Outcome) -> None:
+def test_after_other_outcomes_no_further_path_is_tried(path: str, source: Source, outcome: Outcome) -> None:
     assert after(task(path, source=source, is_url_list=True), outcome) == []
 
 
@@ -209,19 +211,19 @@ def test_a_page_that_is_missing_leads_nowhere() -> None:
 ARTICLE = ExtractedPage(kind=PageKind.ARTICLE, published="2026-02-01")
 
 
-def test_where_nobody_asked_places_are_tried_when_the_site_turns_out_to_be_a_news_site() -> None:
+def test_unrequested_paths_are_tried_once_the_site_is_a_news_site() -> None:
     missing = task("/sitemap.xml", source=Source.SITEMAP, is_url_list=True)
-    guess_state, tried = places(missing, MISSING, None, AUTO)
-    guess_state, more = places(task(), Fetched(200), ExtractedPage(), AUTO, guess_state)
+    guess_state, tried = well_known(missing, MISSING, None, AUTO)
+    guess_state, more = well_known(task(), Fetched(200), ExtractedPage(), AUTO, guess_state)
     assert (guess_state.verdict, tried, more) == ("no_signs", [], [])
     for number in range(2):
-        guess_state, tried = places(task(f"/a{number}"), Fetched(200), ARTICLE, AUTO, guess_state)
+        guess_state, tried = well_known(task(f"/a{number}"), Fetched(200), ARTICLE, AUTO, guess_state)
         assert tried == []
-    guess_state, tried = places(task("/a2"), Fetched(200), ARTICLE, AUTO, guess_state)
+    guess_state, tried = well_known(task("/a2"), Fetched(200), ARTICLE, AUTO, guess_state)
     assert (guess_state.verdict, tried) == ("news", ["/sitemap_index.xml"]), "a feed may be named yet"
     visits = 0
     while not tried or visits == 0:
-        guess_state, tried = places(task(f"/b{visits}"), Fetched(200), ARTICLE, AUTO, guess_state)
+        guess_state, tried = well_known(task(f"/b{visits}"), Fetched(200), ARTICLE, AUTO, guess_state)
         visits += 1
         assert visits <= MIN_PAGES_BEFORE_FEEDS
     assert tried == ["/feed"]
@@ -229,10 +231,10 @@ def test_where_nobody_asked_places_are_tried_when_the_site_turns_out_to_be_a_new
 
 def test_a_small_news_site_is_asked_for_its_feed_when_nothing_is_left() -> None:
     guess_state = GuessState(verdict="news", signs=SiteSigns(has_home=True))
-    assert places(task("/a"), Fetched(200), ARTICLE, AUTO, guess_state, waiting=3)[1] == []
-    assert places(task("/a"), Fetched(200), ARTICLE, AUTO, guess_state, waiting=0)[1] == ["/feed"]
+    assert well_known(task("/a"), Fetched(200), ARTICLE, AUTO, guess_state, waiting=3)[1] == []
+    assert well_known(task("/a"), Fetched(200), ARTICLE, AUTO, guess_state, waiting=0)[1] == ["/feed"]
     named = msgspec.structs.replace(guess_state, signs=SiteSigns(has_home=True, has_feed=True))
-    assert places(task("/a"), Fetched(200), ARTICLE, AUTO, named, waiting=0)[1] == []
+    assert well_known(task("/a"), Fetched(200), ARTICLE, AUTO, named, waiting=0)[1] == []
 
 
 # ---- guesses ----------------------------------------------------------------------------------------------
@@ -242,10 +244,10 @@ LIST = ExtractedPage(content_hash="x", listing=Listing(Numbering("/news?page={n}
 
 
 def guess(
-    finds: GuessState = NOTHING,
+    guess_state: GuessState = NOTHING,
     one: Task | None = None,
     outcome: Outcome = PAGE,
-    reading: ExtractedPage | None = LIST,
+    extracted: ExtractedPage | None = LIST,
     rules: Rules = RULES,
     discovery: DiscoveryConfig | None = None,
     waiting: int | None = None,
@@ -258,7 +260,7 @@ def guess(
     site = SiteConfig(
         discovery=discovery or sources("links", "pagination"), politeness=PolitenessConfig(rate_per_second=rate)
     )
-    return guess_urls(finds, claim, outcome, reading, new_urls, NOW, rules, site, same)
+    return guess_urls(guess_state, claim, outcome, extracted, new_urls, NOW, rules, site, same)
 
 
 def test_the_page_after_the_last_one_known_is_guessed_at_the_depth_of_its_list() -> None:
@@ -285,7 +287,7 @@ def test_archives_are_guessed_when_little_is_left(
 ) -> None:
     guess_state, candidates = guess(
         GuessState(requests=visits),
-        reading=ExtractedPage(),
+        extracted=ExtractedPage(),
         discovery=sources("archives"),
         waiting=waiting,
         new_urls=new_urls,
@@ -300,7 +302,7 @@ def test_archives_are_guessed_when_little_is_left(
 def test_what_asked_for_nothing_says_nothing_of_how_much_is_left() -> None:
     for outcome in (Deferred(NOW, "robots.txt was asked first"), Refused("robots: closed")):
         guess_state, candidates = guess(
-            outcome=outcome, reading=None, discovery=sources("archives"), waiting=0, new_urls=0
+            outcome=outcome, extracted=None, discovery=sources("archives"), waiting=0, new_urls=0
         )
         assert (guess_state.guesses_made, candidates) == (0, ())
 
@@ -309,7 +311,7 @@ def test_what_is_refused_may_be_the_last_there_is() -> None:
     known = GuessState(requests=30)
     for outcome, is_guessed in ((Refused("robots: closed"), True), (Deferred(NOW, "turn: not yet"), False)):
         _, candidates = guess(
-            known, outcome=outcome, reading=None, discovery=sources("archives"), waiting=0, new_urls=0
+            known, outcome=outcome, extracted=None, discovery=sources("archives"), waiting=0, new_urls=0
         )
         assert bool(candidates) is is_guessed
 
@@ -351,7 +353,7 @@ def test_an_answer_that_is_no_page_ends_a_list(outcome: Outcome, why: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("path", "source", "reading", "why"),
+    ("path", "source", "extracted", "why"),
     [
         ("/news?page=5", Source.PAGINATION, ExtractedPage(content_hash="x"), "the same as the page before"),
         ("/news?page=5", Source.PAGINATION, ExtractedPage(content_hash="y", fingerprint=b"p"), "like the page before"),
@@ -364,11 +366,11 @@ def test_an_answer_that_is_no_page_ends_a_list(outcome: Outcome, why: str) -> No
     ],
 )
 def test_a_guess_that_shows_what_another_page_shows_is_none(
-    path: str, source: Source, reading: ExtractedPage, why: str
+    path: str, source: Source, extracted: ExtractedPage, why: str
 ) -> None:
-    guess_state, _ = guess(reading=msgspec.structs.replace(LIST, fingerprint=b"p"))
+    guess_state, _ = guess(extracted=msgspec.structs.replace(LIST, fingerprint=b"p"))
     guess_state = msgspec.structs.replace(guess_state, archive_hash="a")
-    assert repeat_reason(task(path, source=source), reading, guess_state, same) == why
+    assert repeat_reason(task(path, source=source), extracted, guess_state, same) == why
 
 
 def test_a_list_ends_where_it_repeats_itself() -> None:
@@ -392,7 +394,7 @@ NEWS = GuessState(signs=SiteSigns(dated_articles=3))
 
 
 @pytest.mark.parametrize(
-    ("finds", "discovery", "rate", "verdict"),
+    ("guess_state", "discovery", "rate", "verdict"),
     [
         (NOTHING, AUTO, 1.0, "no_signs"),
         (NEWS, AUTO, 1.0, "news"),
@@ -402,10 +404,10 @@ NEWS = GuessState(signs=SiteSigns(dated_articles=3))
     ],
 )
 def test_guesses_are_made_where_they_are_asked_for_or_the_site_is_a_news_site(
-    finds: GuessState, discovery: DiscoveryConfig, rate: float, verdict: str
+    guess_state: GuessState, discovery: DiscoveryConfig, rate: float, verdict: str
 ) -> None:
-    finds, candidates = guess(finds, discovery=discovery, rate=rate)
-    assert finds.verdict == verdict
+    guess_state, candidates = guess(guess_state, discovery=discovery, rate=rate)
+    assert guess_state.verdict == verdict
     assert paths(candidates) == (["/news?page=5"] if verdict in ("asked", "news") else [])
 
 
@@ -419,6 +421,6 @@ def test_what_was_read_before_a_site_was_found_to_be_a_news_site_is_not_lost() -
     assert "/news?page=5" in paths(candidates)
 
 
-def test_a_site_of_ones_own_is_not_kept_in_mind() -> None:
+def test_lists_of_an_own_site_are_not_tracked() -> None:
     guess_state, _ = guess(discovery=AUTO, rate=0.0)
     assert (guess_state.lists, guess_state.pending, guess_state.guesses_made) == ({}, {}, 0)

@@ -161,7 +161,7 @@ async def test_a_bug_of_ours_on_a_page_is_an_outcome_of_that_page(
     assert "internal error during visit" in caplog.text
 
 
-async def test_a_bug_of_ours_makes_nobody_forget_what_the_host_said_meanwhile(crawl_of: Making) -> None:
+async def test_a_bug_of_ours_keeps_concurrent_updates_of_the_host(crawl_of: Making) -> None:
     class Broken(InlineReaderPool):
         async def extract(self, job: ExtractJob, rules: Rules, others: int = 0) -> ExtractedPage:
             if job.url.endswith("/b"):
@@ -209,7 +209,7 @@ async def test_neither_the_host_nor_the_url_pays_for_our_own_network(crawl_of: M
     assert (history.host.failures_in_a_row, history.host.error_count, history.host.backoff_reason) == (0, 0, "")
 
 
-async def test_a_host_that_goes_down_or_shuts_us_out_is_told_once(
+async def test_a_host_that_goes_down_or_blocks_us_is_logged_once(
     crawl_of: Making, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     paths = [f"/{number}" for number in range(8)]
@@ -223,10 +223,10 @@ async def test_a_host_that_goes_down_or_shuts_us_out_is_told_once(
         crawl.web.pages.update(dict.fromkeys([SITE + path for path in paths], (403, "")))
         while await crawl.run() is Ending.MAX_IDLE:
             clock.advance(1000)
-    told = [record.message for record in caplog.records if record.name == "tenax.crawl.engine"]
-    assert told == [
+    messages = [record.message for record in caplog.records if record.name == "tenax.crawl.engine"]
+    assert messages == [
         "host down, probing",
-        "the host is back",
+        "host is up again",
         "host backing off",
     ]
 
@@ -242,8 +242,8 @@ async def test_a_document_that_no_reader_survives_is_a_failed_url(crawl_of: Maki
     assert await crawl.run() is Ending.COMPLETE
     assert crawl.outcomes["/a"] == "failed:unreadable"
     assert sorted(crawl.stored) == ["/", "/b"]
-    letters = [dead_letter async for dead_letter in crawl.database.dead_letters()]
-    assert [(dead_letter.url, dead_letter.cause) for dead_letter in letters] == [
+    dead_letters = [dead_letter async for dead_letter in crawl.database.dead_letters()]
+    assert [(dead_letter.url, dead_letter.cause) for dead_letter in dead_letters] == [
         (f"{SITE}/a", "unreadable: 2 readers crashed on it, by SIGSEGV")
     ]
 
@@ -253,17 +253,17 @@ async def test_pages_too_costly_to_read_are_failed_urls_and_their_host_backs_off
     paths, deep = [f"/{n}" for n in range(40)], "<div>" * 20_000
     crawl = await crawl_of({"/": linking(*paths), **dict.fromkeys(paths, deep)}, CrawlConfig(max_idle_seconds=1))
     assert await crawl.run() is Ending.MAX_IDLE
-    letters = [dead_letter.cause async for dead_letter in crawl.database.dead_letters()]
-    assert set(letters) == {"too costly to read: elements nest more than 10,000 deep"}
-    assert 3 <= len(letters) < 3 + HURRIED.connections_per_host, "those under way are still read"
-    assert len(crawl.asked) == 1 + len(letters)
+    dead_letters = [dead_letter.cause async for dead_letter in crawl.database.dead_letters()]
+    assert set(dead_letters) == {"too costly to read: elements nest more than 10,000 deep"}
+    assert 3 <= len(dead_letters) < 3 + HURRIED.connections_per_host, "those under way are still read"
+    assert len(crawl.asked) == 1 + len(dead_letters)
     host = await crawl.database.host(SITE)
     assert host is not None
     assert host.backoff_reason == "cooldown: 3 pages too costly to read in 60 min"
     assert crawl.stored == ["/"]
 
 
-async def test_a_visit_that_comes_too_late_is_not_written_and_stops_nobody(
+async def test_a_visit_with_a_lost_lease_is_discarded_and_stops_no_other(
     crawl_of: Making, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     crawl = await crawl_of({"/robots.txt": "", **SMALL})
@@ -285,7 +285,7 @@ async def test_a_visit_that_comes_too_late_is_not_written_and_stops_nobody(
 
 
 @pytest.mark.parametrize("is_written", [True, False])
-async def test_a_commit_of_which_nobody_knows_whether_it_was_made_stops_nobody(
+async def test_a_commit_with_an_unknown_result_stops_no_other_visit(
     crawl_of: Making, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, is_written: bool
 ) -> None:
     """The database finds out: a committed task is not visited again, others are."""
@@ -312,7 +312,7 @@ async def test_a_commit_of_which_nobody_knows_whether_it_was_made_stops_nobody(
 # ---- what becomes of links and redirects ------------------------------------------------------------------
 
 
-async def test_noindex_keeps_the_links_and_not_the_page_and_nofollow_the_other_way_round(crawl_of: Making) -> None:
+async def test_noindex_drops_the_page_and_nofollow_its_links(crawl_of: Making) -> None:
     crawl = await crawl_of(
         {
             "/": linking("/hidden", "/end"),
@@ -354,7 +354,7 @@ STORY: dict[str, Answered] = {
 }
 
 
-async def test_a_page_that_is_held_under_another_url_is_not_asked_for_where_copies_serve(crawl_of: Making) -> None:
+async def test_a_page_stored_under_its_canonical_url_is_not_requested_if_copies_may_be_used(crawl_of: Making) -> None:
     crawl = await crawl_of(STORY, cache=CacheConfig(max_age_seconds=60))
     assert await crawl.run() is Ending.COMPLETE
     assert crawl.asked == ["/", "/story/print"]
@@ -364,7 +364,7 @@ async def test_a_page_that_is_held_under_another_url_is_not_asked_for_where_copi
     assert why.why.startswith(f"the stored copy of {SITE}/story/print, which names this as its canonical URL, is ")
 
 
-async def test_a_page_that_is_held_under_another_url_is_asked_for_as_a_rule(crawl_of: Making) -> None:
+async def test_a_page_stored_under_its_canonical_url_is_requested_by_default(crawl_of: Making) -> None:
     crawl = await crawl_of(STORY)
     await crawl.run()
     assert crawl.asked == ["/", "/story/print", "/story"]
@@ -376,7 +376,7 @@ async def test_what_is_not_a_page_is_rejected(crawl_of: Making) -> None:
     assert crawl.outcomes["/paper"] == "rejected:content"
 
 
-async def test_a_redirect_becomes_a_task_with_its_own_turn(crawl_of: Making) -> None:
+async def test_a_redirect_target_becomes_a_task_of_its_own(crawl_of: Making) -> None:
     crawl = await crawl_of({"/": linking("/old"), "/old": (302, "/new"), "/new": linking()})
     await crawl.run()
     assert crawl.outcomes["/old"] == "redirected"
@@ -393,7 +393,7 @@ async def test_a_redirect_out_of_scope_is_not_followed_and_says_why(crawl_of: Ma
     assert not [url for url in crawl.web.asked if "b.test" in url]
 
 
-async def test_a_seed_that_lives_elsewhere_takes_the_scope_along(crawl_of: Making) -> None:
+async def test_a_redirected_seed_widens_the_scope(crawl_of: Making) -> None:
     pages: dict[str, Answered] = {
         "/": (301, "https://b.test/"),
         "https://b.test/robots.txt": "",
@@ -443,7 +443,7 @@ async def test_stop_finishes_what_is_in_flight_and_claims_no_more(crawl_of: Maki
     assert crawl.database.counts().waiting == 30
 
 
-async def test_what_is_abandoned_waits_for_others_at_once(crawl_of: Making, clock: ManualClock) -> None:
+async def test_abandoned_tasks_are_available_to_others_at_once(crawl_of: Making, clock: ManualClock) -> None:
     crawl = await crawl_of(many(30), CrawlConfig(concurrency=4))
     running = asyncio.ensure_future(crawl.run())
     await until(lambda: len(crawl.stored) > 0)
@@ -461,7 +461,7 @@ async def test_what_is_abandoned_waits_for_others_at_once(crawl_of: Making, cloc
     assert await crawl.database.find_problems() == []
 
 
-async def test_hold_claims_nothing_until_it_is_over(crawl_of: Making) -> None:
+async def test_a_paused_crawl_claims_nothing(crawl_of: Making) -> None:
     crawl = await crawl_of(many(10))
     crawl.engine.set_pause("test", True)
     running = asyncio.ensure_future(crawl.run())
@@ -473,7 +473,7 @@ async def test_hold_claims_nothing_until_it_is_over(crawl_of: Making) -> None:
     assert len(crawl.stored) == 11
 
 
-async def test_a_held_crawl_can_be_stopped(crawl_of: Making) -> None:
+async def test_a_paused_crawl_can_be_stopped(crawl_of: Making) -> None:
     crawl = await crawl_of(many(10))
     crawl.engine.set_pause("test", True)
     running = asyncio.ensure_future(crawl.run())
@@ -488,7 +488,7 @@ async def test_no_more_than_concurrency_are_in_flight(crawl_of: Making) -> None:
     assert 2 <= crawl.web.most_at_once <= 5
 
 
-async def test_patience_ends_when_everyone_rests_for_longer(crawl_of: Making) -> None:
+async def test_a_crawl_ends_when_every_backoff_exceeds_max_idle_seconds(crawl_of: Making) -> None:
     """The front page is stored already; then the host asks for an hour."""
     limited = Failed("HTTP 429", FailureKind.RATE_LIMITED, status=429, retry_after_seconds=3600)
     crawl = await crawl_of({"/": linking("/a"), "/a": limited}, CrawlConfig(max_idle_seconds=120))
@@ -518,19 +518,19 @@ async def test_seeds_that_do_not_answer_are_said(crawl_of: Making) -> None:
 
 
 @pytest.mark.parametrize("others_seconds", [0.0, 30.0], ids=["it fails then", "it has only been put off"])
-async def test_a_turn_that_another_crawl_had_first_is_no_answer(crawl_of: Making, others_seconds: float) -> None:
+async def test_a_permit_taken_by_another_crawl_is_no_answer(crawl_of: Making, others_seconds: float) -> None:
     down = Failed("connection refused", FailureKind.CONNECT, is_site_wide=True)
     crawl = await crawl_of({"/robots.txt": down}, CrawlConfig(max_idle_seconds=20), fetch=TRIED_ONCE)
     pipeline, fetch = crawl.engine.pipeline, crawl.engine.pipeline.fetch
     fetches = 0
 
     async def fetch_later(
-        task: Task, host: HostRecord, held: StoredCopy | None, send_by: float, *_: object
+        task: Task, host: HostRecord, stored_copy: StoredCopy | None, send_by: float, *_: object
     ) -> FetchResult:
         nonlocal fetches
         fetches += 1
         if fetches > 1:
-            return await fetch(task, host, held, send_by)
+            return await fetch(task, host, stored_copy, send_by)
         now = crawl.engine.clock.now()
         return FetchResult(Deferred(now + others_seconds, "turn: another request to this host goes first"), now)
 

@@ -152,7 +152,7 @@ async def test_a_sitemap_behind_redirects_stays_one_whatever_patterns_say(crawl_
     assert (await crawl.life("/maps/all.xml")).visits[-1].refusals == {"include": 1}
 
 
-async def test_a_sitemap_that_leads_away_does_not_widen_the_scope(crawl_of: Making) -> None:
+async def test_a_redirected_sitemap_does_not_widen_the_scope(crawl_of: Making) -> None:
     """The redirect target of a seed joins the scope; that of its sitemap does not."""
     crawl = await crawl_of(
         {
@@ -168,7 +168,7 @@ async def test_a_sitemap_that_leads_away_does_not_widen_the_scope(crawl_of: Maki
     assert not [url for url in crawl.web.asked if "a.test" not in url]
 
 
-async def test_html_in_place_of_a_sitemap_is_said_and_the_next_usual_place_tried_once(crawl_of: Making) -> None:
+async def test_html_instead_of_a_sitemap_is_reported_and_the_next_path_tried_once(crawl_of: Making) -> None:
     soft = linking("/soft")
     crawl = await crawl_of({"/sitemap.xml": soft, "/sitemap_index.xml": soft}, SITEMAPS)
     assert await crawl.run() is Ending.COMPLETE
@@ -178,7 +178,7 @@ async def test_html_in_place_of_a_sitemap_is_said_and_the_next_usual_place_tried
     assert (await crawl.life("/sitemap_index.xml")).source is Source.SITEMAP
 
 
-async def test_usual_places_are_not_tried_where_robots_txt_names_one(crawl_of: Making) -> None:
+async def test_well_known_paths_are_not_tried_if_robots_txt_names_a_sitemap(crawl_of: Making) -> None:
     crawl = await crawl_of({"/robots.txt": f"Sitemap: {SITE}/gone.xml\n"}, SITEMAPS)
     assert await crawl.run() is Ending.COMPLETE
     assert crawl.asked == ["/", "/gone.xml"]
@@ -236,9 +236,7 @@ async def test_a_feed_met_by_a_plain_link_is_one(crawl_of: Making) -> None:
 
 
 @pytest.mark.parametrize("least", [0, 2, 7, 18])
-async def test_usual_places_of_feeds_are_tried_one_after_the_other_as_far_as_guesses_go(
-    crawl_of: Making, least: int
-) -> None:
+async def test_feed_paths_are_tried_one_by_one_within_the_guess_budget(crawl_of: Making, least: int) -> None:
     crawl = await crawl_of({}, DiscoveryConfig(sources=("feeds",), guesses="always", min_guesses=least))
     assert await crawl.run() is Ending.COMPLETE
     places = ["/feed", "/rss.xml", "/atom.xml", "/feed.xml", "/index.xml"]
@@ -246,7 +244,7 @@ async def test_usual_places_of_feeds_are_tried_one_after_the_other_as_far_as_gue
     assert (await crawl.database.status()).refusals == ({"min_guesses": 1} if least // 2 < len(places) else {})
 
 
-async def test_a_usual_place_that_holds_a_feed_ends_the_search(crawl_of: Making) -> None:
+async def test_a_feed_at_a_well_known_path_ends_the_search(crawl_of: Making) -> None:
     crawl = await crawl_of({"/rss.xml": rss("/one"), **stories("/one")}, FEEDS)
     assert await crawl.run() is Ending.COMPLETE
     assert crawl.asked == ["/", "/feed", "/rss.xml", "/one"]
@@ -264,7 +262,7 @@ async def test_feeds_beyond_their_number_are_counted(crawl_of: Making) -> None:
 # ---- who comes first --------------------------------------------------------------------------------------
 
 
-async def test_a_sitemap_is_read_before_old_pages_and_what_a_feed_tells_before_what_a_sitemap_lists(
+async def test_sitemaps_come_before_old_pages_and_feed_entries_before_sitemap_entries(
     crawl_of: Making,
 ) -> None:
     deep = CrawlConfig(concurrency=1)
@@ -417,7 +415,7 @@ async def test_guesses_that_lead_to_nothing_stay_within_their_number(crawl_of: M
     assert sum(crawl.outcomes[path] == "missed" for path in guesses) == len(guesses)
 
 
-async def test_archives_are_looked_for_in_usual_places_when_little_is_left(crawl_of: Making) -> None:
+async def test_archives_are_guessed_at_well_known_paths_when_few_tasks_are_left(crawl_of: Making) -> None:
     crawl = await crawl_of(
         {"/": linking("/one"), "/archive": listed(["/old1", "/old2", "/old3"]), **stories("/old1", "/old2", "/old3")},
         ARCHIVES,

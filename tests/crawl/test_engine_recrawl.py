@@ -43,7 +43,7 @@ async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
 
     async def made(
         pages: Mapping[str, Answered],
-        freshness: RecrawlConfig = KEEP,
+        recrawl: RecrawlConfig = KEEP,
         discovery: DiscoveryConfig = BY_LINKS,
         overrides: Mapping[str, Mapping[str, float]] | None = None,
     ) -> Crawl:
@@ -51,7 +51,7 @@ async def crawl_of(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Making]:
             crawl=CrawlConfig(max_idle_seconds=0.0),
             politeness=HURRIED,
             discovery=discovery,
-            recrawl=freshness,
+            recrawl=recrawl,
             sites={name: dict(own) for name, own in (overrides or {}).items()},
         )
         crawls.append(await begun(tmp_path, clock, pages, config, sites=Sites(config)))
@@ -115,9 +115,7 @@ async def test_a_link_that_never_led_anywhere_is_not_asked_for_again(crawl_of: M
     assert "/lost" not in await days_pass(crawl, clock, 30, DAY)
 
 
-async def test_a_change_that_the_sitemap_tells_of_makes_a_page_due_at_once(
-    crawl_of: Making, clock: ManualClock
-) -> None:
+async def test_a_change_reported_by_the_sitemap_makes_a_page_due_at_once(crawl_of: Making, clock: ManualClock) -> None:
     config = RecrawlConfig(continuous=True, min_interval_seconds=HOUR, max_interval_seconds=60 * DAY)
     sitemaps = DiscoveryConfig(sources=("sitemaps",))
     old = clock.now() - 200 * DAY
@@ -134,9 +132,9 @@ async def test_a_change_that_the_sitemap_tells_of_makes_a_page_due_at_once(
         clock.advance(HOUR)
         await crawl.run()
     await crawl.run()
-    told = [visit for visit in crawl.visits[before:] if visit.claim.task.url == SITE + "/a"]
-    assert told and told[-1].claim.task.is_announced
-    assert told[-1].finished_at == clock.now()
+    visits = [visit for visit in crawl.visits[before:] if visit.claim.task.url == SITE + "/a"]
+    assert visits and visits[-1].claim.task.is_announced
+    assert visits[-1].finished_at == clock.now()
 
 
 async def test_failures_do_not_count_for_its_pace(crawl_of: Making, clock: ManualClock) -> None:
@@ -157,7 +155,7 @@ async def test_failures_do_not_count_for_its_pace(crawl_of: Making, clock: Manua
     assert (history.state, history.attempt) == (TaskState.WAITING, 0)
 
 
-async def test_a_page_that_failed_too_often_is_still_kept_up_with(crawl_of: Making, clock: ManualClock) -> None:
+async def test_a_page_that_failed_too_often_is_still_recrawled(crawl_of: Making, clock: ManualClock) -> None:
     """One bad day must not end its recrawls."""
     crawl = await crawl_of({"/": linking("/a"), "/a": text(0)})
     await crawl.run()
@@ -180,7 +178,7 @@ async def test_a_304_says_as_much_as_the_same_text(crawl_of: Making, clock: Manu
     assert crawl.stored == ["/"]
 
 
-async def test_bounds_are_kept_and_a_site_may_have_its_own(crawl_of: Making, clock: ManualClock) -> None:
+async def test_interval_bounds_hold_and_a_site_may_have_its_own(crawl_of: Making, clock: ManualClock) -> None:
     slow = RecrawlConfig(continuous=True, min_interval_seconds=10 * DAY, max_interval_seconds=10 * DAY)
     crawl = await crawl_of(
         {"/": text(0)},

@@ -111,7 +111,7 @@ def test_one_seed_is_a_list_of_one() -> None:
 # ---- what it says -----------------------------------------------------------------------------------------
 
 
-async def test_notices_tell_what_was_here_before(seed: str, tmp_path: Path) -> None:
+async def test_notices_describe_the_earlier_crawl(seed: str, tmp_path: Path) -> None:
     first = crawl_of(seed, tmp_path, some(5))
     assert await ran(first) is Ending.PAGE_LIMIT
     [private] = first.notices
@@ -138,7 +138,7 @@ async def test_changed_rules_are_said_by_name(seed: str, tmp_path: Path) -> None
     assert not [notice for notice in again.notices if "changed" in notice]
 
 
-async def test_fresh_moves_the_old_one_and_says_where(seed: str, tmp_path: Path) -> None:
+async def test_restart_moves_the_earlier_crawl_and_says_where(seed: str, tmp_path: Path) -> None:
     await ran(crawl_of(seed, tmp_path, some(3)))
     before = lines(tmp_path)
     crawl = crawl_of(seed, tmp_path, some(2), fresh=True)
@@ -152,7 +152,7 @@ async def test_fresh_moves_the_old_one_and_says_where(seed: str, tmp_path: Path)
     assert not [notice for notice in nothing.notices if "moved" in notice]
 
 
-async def test_fresh_does_not_touch_a_crawl_in_use(seed: str, tmp_path: Path) -> None:
+async def test_restart_does_not_touch_a_crawl_in_use(seed: str, tmp_path: Path) -> None:
     async with crawl_of(seed, tmp_path, some(2)) as crawl:
         await crawl.run()
         with pytest.raises(DatabaseBusy):
@@ -208,8 +208,8 @@ async def test_without_a_file_of_events_the_pages_are_in_the_database_all_the_sa
         pages = {page.url async for page in crawl}
     assert pages == expected_pages(SITE, (seed.rstrip("/"),))
     assert not (tmp_path / "pages.jsonl").exists()
-    told = crawl_of(seed, tmp_path)
-    await ran(told)
+    crawl = crawl_of(seed, tmp_path)
+    await ran(crawl)
     assert len(lines(tmp_path)) == len(pages)  # a sink added later gets everything
 
 
@@ -269,8 +269,8 @@ NOTHING_TO_SHOW: dict[str, tuple[str, dict[str, Manner]]] = {
 
 @pytest.mark.parametrize("why", NOTHING_TO_SHOW)
 async def test_a_crawl_without_a_page_does_not_look_like_success(tmp_path: Path, why: str) -> None:
-    outcome, manners = NOTHING_TO_SHOW[why]
-    async with Site(manners) as site:
+    outcome, behaviours = NOTHING_TO_SHOW[why]
+    async with Site(behaviours) as site:
         assert await ran(crawl_of(site.url("/"), tmp_path / "run")) is Ending.NOTHING_STORED
         async with crawl_of(site.url("/"), tmp_path / "loop") as crawl:
             with pytest.raises(NoPagesStored, match=f"nothing was stored .*{outcome}.* says why"):
@@ -288,7 +288,7 @@ async def test_a_crawl_that_was_complete_before_is_no_failure(seed: str, tmp_pat
 # ---- again ------------------------------------------------------------------------------------------------
 
 
-async def test_a_revisit_of_pages_that_are_the_same_adds_nothing(seed: str, tmp_path: Path) -> None:
+async def test_a_recrawl_of_unchanged_pages_adds_nothing(seed: str, tmp_path: Path) -> None:
     await ran(crawl_of(seed, tmp_path))
     before = lines(tmp_path)
     again = Crawl([seed], FAST, directory=tmp_path, recrawl=True, typed_by_person=True)
@@ -301,7 +301,7 @@ async def test_a_revisit_of_pages_that_are_the_same_adds_nothing(seed: str, tmp_
     assert lines(tmp_path) == before
 
 
-async def test_a_revisit_asks_whether_a_page_changed_and_keeps_what_does_not_come(tmp_path: Path) -> None:
+async def test_a_recrawl_is_conditional_and_keeps_missing_pages(tmp_path: Path) -> None:
     texts = {"/": page("The seed", ["/same", "/other", "/down"]), "/other": page("Other")}
 
     def versioned(path: str) -> Manner:
@@ -314,12 +314,12 @@ async def test_a_revisit_asks_whether_a_page_changed_and_keeps_what_does_not_com
 
         return manner
 
-    manners = {path: versioned(path) for path in ("/", "/other")}
-    manners |= {"/same": serves(page("Without a validator")), "/down": serves(page("Not for long"))}
-    async with Site(manners) as site:
+    behaviours = {path: versioned(path) for path in ("/", "/other")}
+    behaviours |= {"/same": serves(page("Without a validator")), "/down": serves(page("Not for long"))}
+    async with Site(behaviours) as site:
         await ran(crawl_of(site.url("/"), tmp_path))
         texts["/other"] = page("Another one")
-        manners["/down"] = serves(b"oh no", "text/plain", "403 Forbidden")
+        behaviours["/down"] = serves(b"oh no", "text/plain", "403 Forbidden")
         again = Crawl([site.url("/")], FAST, directory=tmp_path, recrawl=True, typed_by_person=True)
         async with again:
             assert await again.run() is Ending.COMPLETE

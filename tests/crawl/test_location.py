@@ -13,7 +13,7 @@ SERVER = "postgresql://me:hush@db.example/crawl"
 
 
 @pytest.mark.parametrize(
-    ("place", "name", "flags"),
+    ("location", "name", "flags"),
     [
         (Location(Path("my crawl")), "my crawl", "--dir 'my crawl'"),
         (
@@ -30,9 +30,9 @@ SERVER = "postgresql://me:hush@db.example/crawl"
     ],
     ids=["a directory", "a server", "a schema", "named elsewhere"],
 )
-def test_how_it_is_called_and_named_to_a_command(place: Location, name: str, flags: str) -> None:
-    assert place.name == name
-    assert place.flags == flags
+def test_how_it_is_called_and_named_to_a_command(location: Location, name: str, flags: str) -> None:
+    assert location.name == name
+    assert location.flags == flags
 
 
 def test_a_config_says_where() -> None:

@@ -23,7 +23,7 @@ def test_visits_without_an_answer_count_as_left() -> None:
     assert visits.record_answer(other) == 7
 
 
-def test_one_that_is_given_up_is_not_waited_for() -> None:
+def test_an_abandoned_visit_is_not_waited_for() -> None:
     visits = OpenVisits()
     first, second = claim(1, 0), claim(2, 0)
     visits.begin(first)

@@ -84,7 +84,7 @@ class Outcome(NamedTuple):
     """Requested paths, without robots.txt."""
 
 
-class Trial:
+class SiteCrawl:
     """A site and a crawl of it, run any number of times."""
 
     def __init__(self, site: Site, out: Path) -> None:
@@ -113,9 +113,9 @@ class Trial:
 
 
 @asynccontextmanager
-async def trial(manners: Mapping[str, Manner], out: Path) -> AsyncIterator[Trial]:
-    async with Site({"/robots.txt": serves(b"", "text/plain", "404 Not Found"), **manners}) as site:
-        yield Trial(site, out)
+async def site_crawl(behaviours: Mapping[str, Manner], out: Path) -> AsyncIterator[SiteCrawl]:
+    async with Site({"/robots.txt": serves(b"", "text/plain", "404 Not Found"), **behaviours}) as site:
+        yield SiteCrawl(site, out)
 
 
 def small_site(origin: str) -> dict[str, Manner]:
@@ -187,7 +187,7 @@ async def test_what_a_limit_cuts_off_is_said_and_taken_up(setting: str, tmp_path
     async with Site({}) as empty:
         port = empty.port
     async with Site(small_site(f"http://127.0.0.1:{port}"), port=port) as site:
-        crawl = Trial(site, tmp_path)
+        crawl = SiteCrawl(site, tmp_path)
         selections = {f"/list?v={number}" for number in (1, 2, 3)}
         there = {*small_site(""), *selections} - {"/robots.txt", "/list"}
         listed = {path for path in there if path.endswith(".xml") or path.startswith(("/m", "/n"))}
@@ -197,8 +197,8 @@ async def test_what_a_limit_cuts_off_is_said_and_taken_up(setting: str, tmp_path
         assert first.asked == sorted(set(whole) - set(missing))
         kept_out = next(iter(first.status.cut_off))
         pages = [path for path in missing if not path.endswith(".xml")]
-        told = await crawl.explain(pages[0])
-        assert setting in headline(told), kept_out
+        explanation = await crawl.explain(pages[0])
+        assert setting in headline(explanation), kept_out
         same = await crawl.run({**around, setting: low})
         assert (same.ending, same.asked) == (Ending.LIMITED, []), "nothing is fetched again, and nothing is forgotten"
         assert same.status.cut_off == first.status.cut_off
@@ -217,7 +217,7 @@ def pages_of_list(first: int) -> list[str]:
 
 
 class GuessLimit(NamedTuple):
-    way: str
+    source: str
     """Besides links."""
     low: dict[str, Any]
     more: dict[str, Any]
@@ -263,9 +263,9 @@ GUESS_LIMITS = {
 
 @pytest.mark.parametrize("name", GUESS_LIMITS)
 async def test_guesses_that_a_limit_keeps_back_are_said_and_made_later(name: str, tmp_path: Path) -> None:
-    way, low, more, setting, missing = GUESS_LIMITS[name]
-    around = {"discovery.sources": ("links", way), "discovery.guesses": "always"}
-    async with trial(guessable_site(), tmp_path) as crawl:
+    source, low, more, setting, missing = GUESS_LIMITS[name]
+    around = {"discovery.sources": ("links", source), "discovery.guesses": "always"}
+    async with site_crawl(guessable_site(), tmp_path) as crawl:
         first = await crawl.run({**around, **low})
         assert first.ending is Ending.LIMITED
         assert not set(missing) & set(first.asked)
@@ -282,17 +282,17 @@ async def test_guesses_that_a_limit_keeps_back_are_said_and_made_later(name: str
 
 
 async def test_no_limit_keeps_back_what_is_not_guessed_at_all(tmp_path: Path) -> None:
-    async with trial(guessable_site(), tmp_path) as crawl:
+    async with site_crawl(guessable_site(), tmp_path) as crawl:
         never = {"discovery.sources": ("links", "pagination"), "discovery.min_guesses": 0, "discovery.guess_ratio": 0.0}
         own_site = await crawl.run(never)
         assert (own_site.ending, own_site.status.cut_off) == (Ending.COMPLETE, {})
-    async with trial(guessable_site(), tmp_path / "never") as crawl:
+    async with site_crawl(guessable_site(), tmp_path / "never") as crawl:
         refused = await crawl.run({**never, "discovery.guesses": "never"})
         assert (refused.ending, refused.status.cut_off) == (Ending.COMPLETE, {})
 
 
 async def test_feeds_of_pages_that_were_too_deep(tmp_path: Path) -> None:
-    async with trial({"/": own("home", head=named("/f.xml")), "/f.xml": serves(b"")}, tmp_path) as crawl:
+    async with site_crawl({"/": own("home", head=named("/f.xml")), "/f.xml": serves(b"")}, tmp_path) as crawl:
         crawl.site._manners |= {"/f.xml": feed(f"{crawl.site.origin}/n"), "/n": own("news")}
         first = await crawl.run({"discovery.sources": ("links", "feeds"), "crawl.max_depth": 0})
         assert (first.ending, first.asked) == (Ending.LIMITED, ["/"])
@@ -302,25 +302,25 @@ async def test_feeds_of_pages_that_were_too_deep(tmp_path: Path) -> None:
 
 
 async def test_a_link_that_one_page_lost_and_another_had_is_not_missing(tmp_path: Path) -> None:
-    manners = {"/": own("home", "/a", "/b", "/c"), "/a": own("first", "/b", "/c")}
-    manners |= {"/b": own("second"), "/c": own("third")}
-    async with trial(manners, tmp_path) as crawl:
+    behaviours = {"/": own("home", "/a", "/b", "/c"), "/a": own("first", "/b", "/c")}
+    behaviours |= {"/b": own("second"), "/c": own("third")}
+    async with site_crawl(behaviours, tmp_path) as crawl:
         found = await crawl.run({"crawl.max_links_per_page": 2})
         assert (found.ending, found.asked, found.status.cut_off) == (Ending.COMPLETE, ["/", "/a", "/b", "/c"], {})
 
 
 async def test_a_higher_limit_may_still_be_one(tmp_path: Path) -> None:
     links = [f"/{number}" for number in range(9)]
-    async with trial({"/": own("home", *links), **{path: own(path[1:] * 4) for path in links}}, tmp_path) as crawl:
+    async with site_crawl({"/": own("home", *links), **{path: own(path[1:] * 4) for path in links}}, tmp_path) as crawl:
         assert (await crawl.run({"crawl.max_links_per_page": 2})).status.cut_off["max_links_per_page"].links == 7
         more = await crawl.run({"crawl.max_links_per_page": 5})
         assert (more.ending, more.asked) == (Ending.LIMITED, ["/2", "/3", "/4"])
         assert more.status.cut_off["max_links_per_page"].links == 4
 
 
-async def test_links_that_are_not_kept_are_asked_for_again(tmp_path: Path) -> None:
-    manners = {"/": own("home", "/a", "/b"), "/a": own("first"), "/b": own("second")}
-    async with trial(manners, tmp_path) as crawl:
+async def test_documents_without_stored_links_are_fetched_again(tmp_path: Path) -> None:
+    behaviours = {"/": own("home", "/a", "/b"), "/a": own("first"), "/b": own("second")}
+    async with site_crawl(behaviours, tmp_path) as crawl:
         without = {"extract.link_graph": False}
         first = await crawl.run({**without, "crawl.max_links_per_page": 1})
         assert first.ending is Ending.LIMITED
@@ -342,8 +342,8 @@ RULES: dict[str, tuple[dict[str, Any], dict[str, Any], list[str], str]] = {
 @pytest.mark.parametrize("rule", RULES)
 async def test_what_a_rule_refused_is_taken_up_when_it_is_dropped(rule: str, tmp_path: Path) -> None:
     before, after, missing, why = RULES[rule]
-    manners = {"/in/": own("home", "/in/a", "/out"), "/in/a": own("first"), "/out": own("out", "/out/more")}
-    async with trial({**manners, "/out/more": own("more")}, tmp_path) as crawl:
+    behaviours = {"/in/": own("home", "/in/a", "/out"), "/in/a": own("first"), "/out": own("out", "/out/more")}
+    async with site_crawl({**behaviours, "/out/more": own("more")}, tmp_path) as crawl:
         first = await crawl.run(before, "/in/")
         assert first.ending is Ending.COMPLETE, "a rule says what the crawl is about"
         linked = missing[0]
@@ -355,21 +355,21 @@ async def test_what_a_rule_refused_is_taken_up_when_it_is_dropped(rule: str, tmp
 
 
 async def test_what_a_new_rule_refuses_waits_for_another(tmp_path: Path) -> None:
-    manners = {"/": own("home", "/a", "/b", "/c"), **{f"/{name}": own(name * 5) for name in "abc"}}
-    async with trial(manners, tmp_path) as crawl:
+    behaviours = {"/": own("home", "/a", "/b", "/c"), **{f"/{name}": own(name * 5) for name in "abc"}}
+    async with site_crawl(behaviours, tmp_path) as crawl:
         assert (await crawl.run({"crawl.max_pages": 1})).ending is Ending.PAGE_LIMIT
         second = await crawl.run({"crawl.exclude": ("*/b",)})
         assert (second.ending, second.asked, second.status.parked) == (Ending.COMPLETE, ["/a", "/c"], {"rules": 1})
-        told = await crawl.explain("/b")
-        assert told.history is not None and told.history.state is TaskState.PARKED
-        assert "exclude" in headline(told)
+        explanation = await crawl.explain("/b")
+        assert explanation.history is not None and explanation.history.state is TaskState.PARKED
+        assert "exclude" in headline(explanation)
         third = await crawl.run({})
         assert (third.ending, third.asked, third.status.parked) == (Ending.COMPLETE, ["/b"], {})
 
 
 async def test_a_redirect_out_of_the_rules_is_followed_when_they_are_wider(tmp_path: Path) -> None:
-    manners = {"/in/": own("home", "/in/gone"), "/in/gone": moves("/out"), "/out": own("out")}
-    async with trial(manners, tmp_path) as crawl:
+    behaviours = {"/in/": own("home", "/in/gone"), "/in/gone": moves("/out"), "/out": own("out")}
+    async with site_crawl(behaviours, tmp_path) as crawl:
         first = await crawl.run({"crawl.scope": "prefix"}, "/in/")
         assert (first.asked, first.status.parked) == (["/in/", "/in/gone"], {"redirect": 1})
         more = await crawl.run({}, "/in/")
@@ -378,8 +378,8 @@ async def test_a_redirect_out_of_the_rules_is_followed_when_they_are_wider(tmp_p
 
 
 async def test_links_of_duplicates_are_followed_when_that_is_wanted(tmp_path: Path) -> None:
-    manners = {"/": own("home", "/a", "/b"), "/a": own("same", "/x"), "/b": own("same", "/y")}
-    async with trial({**manners, "/x": own("exes"), "/y": own("whys")}, tmp_path) as crawl:
+    behaviours = {"/": own("home", "/a", "/b"), "/a": own("same", "/x"), "/b": own("same", "/y")}
+    async with site_crawl({**behaviours, "/x": own("exes"), "/y": own("whys")}, tmp_path) as crawl:
         first = await crawl.run({"duplicates.follow": False})
         assert len({"/x", "/y"} - set(first.asked)) == 1
         more = await crawl.run({})
@@ -387,7 +387,7 @@ async def test_links_of_duplicates_are_followed_when_that_is_wanted(tmp_path: Pa
 
 
 async def test_feeds_that_were_not_wanted_are_read_when_they_are(tmp_path: Path) -> None:
-    async with trial({"/": own("home", head=named("/f.xml")), "/n": own("news")}, tmp_path) as crawl:
+    async with site_crawl({"/": own("home", head=named("/f.xml")), "/n": own("news")}, tmp_path) as crawl:
         crawl.site._manners |= {"/f.xml": feed(f"{crawl.site.origin}/n")}
         first = await crawl.run({})
         assert (first.ending, first.asked, first.status.cut_off) == (Ending.COMPLETE, ["/"], {})
@@ -397,9 +397,9 @@ async def test_feeds_that_were_not_wanted_are_read_when_they_are(tmp_path: Path)
         assert (more.ending, more.asked) == (Ending.COMPLETE, ["/f.xml", "/n"]), "it is known who names it"
 
 
-async def test_links_of_a_page_that_asks_not_to_be_kept(tmp_path: Path) -> None:
+async def test_links_of_a_noindex_page(tmp_path: Path) -> None:
     head = "</title><meta name=robots content=noindex>"
-    async with trial(
+    async with site_crawl(
         {"/": own("home", "/a"), "/a": own("first", "/b", head=head), "/b": own("more")}, tmp_path
     ) as crawl:
         first = await crawl.run({"crawl.max_depth": 1})
@@ -412,15 +412,15 @@ async def test_links_of_a_page_that_asks_not_to_be_kept(tmp_path: Path) -> None:
 
 async def test_a_link_that_robots_would_close_is_not_cut_off(tmp_path: Path) -> None:
     robots = serves(b"User-agent: *\nDisallow: /closed", "text/plain")
-    async with trial({"/robots.txt": robots, "/": own("home", "/closed")}, tmp_path) as crawl:
+    async with site_crawl({"/robots.txt": robots, "/": own("home", "/closed")}, tmp_path) as crawl:
         found = await crawl.run({"crawl.max_depth": 0})
         assert (found.ending, found.asked, found.status.cut_off) == (Ending.COMPLETE, ["/"], {})
         assert "robots.txt would refuse it" in headline(await crawl.explain("/closed"))
 
 
-async def test_other_rules_where_links_are_not_kept(tmp_path: Path) -> None:
-    manners = {"/in/": own("home", "/in/a", "/out"), "/in/a": own("first"), "/out": own("out")}
-    async with trial(manners, tmp_path) as crawl:
+async def test_other_rules_without_stored_links(tmp_path: Path) -> None:
+    behaviours = {"/in/": own("home", "/in/a", "/out"), "/in/a": own("first"), "/out": own("out")}
+    async with site_crawl(behaviours, tmp_path) as crawl:
         without = {"extract.link_graph": False}
         first = await crawl.run({**without, "crawl.scope": "prefix"}, "/in/")
         assert first.ending is Ending.COMPLETE
@@ -430,18 +430,18 @@ async def test_other_rules_where_links_are_not_kept(tmp_path: Path) -> None:
 
 
 async def test_why_a_link_is_not_followed(tmp_path: Path) -> None:
-    manners = {"/": own("home", "/a", "/b"), "/a": own("same", "/x"), "/b": own("same", "/y")}
-    async with trial({**manners, "/x": own("exes"), "/y": own("whys")}, tmp_path) as crawl:
+    behaviours = {"/": own("home", "/a", "/b"), "/a": own("same", "/x"), "/b": own("same", "/y")}
+    async with site_crawl({**behaviours, "/x": own("exes"), "/y": own("whys")}, tmp_path) as crawl:
         first = await crawl.run({"duplicates.follow": False})
         left = next(iter({"/x", "/y"} - set(first.asked)))
         assert "`duplicates.follow`" in headline(await crawl.explain(left))
-    async with trial(manners, tmp_path / "other") as crawl:
+    async with site_crawl(behaviours, tmp_path / "other") as crawl:
         await crawl.run({"discovery.sources": ("none",)})
         assert "`discovery.sources`" in headline(await crawl.explain("/a"))
 
 
-async def test_another_way_of_finding_pages_finds_what_is_stored_already(tmp_path: Path) -> None:
-    async with trial({"/": own("home", "/a"), "/a": own("first")}, tmp_path) as crawl:
+async def test_another_discovery_source_uses_what_is_stored_already(tmp_path: Path) -> None:
+    async with site_crawl({"/": own("home", "/a"), "/a": own("first")}, tmp_path) as crawl:
         assert (await crawl.run({"discovery.sources": ("none",)})).asked == ["/"]
         assert (await crawl.run({})).asked == ["/a"]
 
@@ -451,8 +451,11 @@ async def test_another_way_of_finding_pages_finds_what_is_stored_already(tmp_pat
 
 async def test_a_second_seed_leaves_the_first_one_as_it_was(tmp_path: Path) -> None:
     links = [f"/in/{number}" for number in range(6)]
-    manners = {"/in/": own("home", *links), **{path: own(path[4:] * 5) for path in links}}
-    async with trial(manners, tmp_path) as crawl, Site({"/": own("other"), "/robots.txt": manners["/in/"]}) as other:
+    behaviours = {"/in/": own("home", *links), **{path: own(path[4:] * 5) for path in links}}
+    async with (
+        site_crawl(behaviours, tmp_path) as crawl,
+        Site({"/": own("other"), "/robots.txt": behaviours["/in/"]}) as other,
+    ):
         first = await crawl.run({"crawl.scope": "prefix", "crawl.max_pages": 3}, "/in/")
         assert first.ending is Ending.PAGE_LIMIT
         second = await crawl.run({"crawl.scope": "prefix", "crawl.max_pages": 4}, f"{other.origin}/")
@@ -464,12 +467,12 @@ async def test_a_second_seed_leaves_the_first_one_as_it_was(tmp_path: Path) -> N
 
 
 async def test_what_the_guard_closes_waits_until_a_person_opens_it(tmp_path: Path) -> None:
-    elsewhere = Site({"/": own("other"), "/robots.txt": serves(b"", "text/plain")}, "127.0.0.2")
-    async with elsewhere as other, trial({"/": own("home", f"{other.origin}/")}, tmp_path) as crawl:
+    private_site = Site({"/": own("other"), "/robots.txt": serves(b"", "text/plain")}, "127.0.0.2")
+    async with private_site as other, site_crawl({"/": own("home", f"{other.origin}/")}, tmp_path) as crawl:
         first = await crawl.run({"crawl.scope": "any"})
         assert (first.ending, first.status.parked, other.hits) == (Ending.COMPLETE, {"guard": 1}, [])
-        told = await crawl.explain(f"{other.origin}/")
-        assert "`guard`" in headline(told)
+        explanation = await crawl.explain(f"{other.origin}/")
+        assert "`guard`" in headline(explanation)
         assert (await crawl.run({"crawl.scope": "any"})).status.parked == {"guard": 1}
         more = await crawl.run({"crawl.scope": "any"}, "/", f"{other.origin}/")
         assert (more.ending, more.status.parked) == (Ending.COMPLETE, {})
@@ -479,7 +482,7 @@ async def test_what_the_guard_closes_waits_until_a_person_opens_it(tmp_path: Pat
 async def test_selections_that_were_left_alone_are_visited_when_asked_for(tmp_path: Path) -> None:
     links = [f"/list?c={number}" for number in range(10, 40)]
     same = serves(page("list", links, words="things"))
-    async with trial({"/": own("home", *links), "/list": same}, tmp_path) as crawl:
+    async with site_crawl({"/": own("home", *links), "/list": same}, tmp_path) as crawl:
         few = {"urls.facet_samples": 2, "politeness.connections_per_host": 1}
         first = await crawl.run(few)
         assert first.ending is Ending.LIMITED
@@ -502,9 +505,9 @@ async def test_pages_of_a_series_that_were_left_alone_are_visited_when_asked_for
     async def month(exchange: Exchange) -> None:
         await exchange.answer(months(exchange.path), headers={"Content-Type": "text/html"})
 
-    manners = {"/": own("home", "/months/0"), "/event": own("event")}
-    manners |= {f"/months/{number}": month for number in range(31)}
-    async with trial(manners, tmp_path) as crawl:
+    behaviours = {"/": own("home", "/months/0"), "/event": own("event")}
+    behaviours |= {f"/months/{number}": month for number in range(31)}
+    async with site_crawl(behaviours, tmp_path) as crawl:
         around = {"crawl.max_depth": 100}
         first = await crawl.run({**around, "urls.max_same_in_series": 3})
         assert (first.ending, first.status.parked) == (Ending.LIMITED, {"series": 1})
@@ -514,14 +517,14 @@ async def test_pages_of_a_series_that_were_left_alone_are_visited_when_asked_for
         assert (same.ending, same.asked, same.status.parked) == (Ending.LIMITED, [], {"series": 1})
         more = await crawl.run({**around, "urls.max_same_in_series": 5})
         assert (more.ending, more.asked) == (Ending.LIMITED, ["/months/4", "/months/5"])
-        rest = await crawl.run({**around, "urls.max_same_in_series": 0})
-        assert (rest.ending, rest.status.parked) == (Ending.COMPLETE, {})
-        assert rest.asked == sorted(["/event", *(f"/months/{number}" for number in range(6, 31))])
+        unlimited = await crawl.run({**around, "urls.max_same_in_series": 0})
+        assert (unlimited.ending, unlimited.status.parked) == (Ending.COMPLETE, {})
+        assert unlimited.asked == sorted(["/event", *(f"/months/{number}" for number in range(6, 31))])
 
 
 async def test_a_seed_that_moved_stays_in_scope_whatever_the_scope_becomes(tmp_path: Path) -> None:
     there = Site({"/": own("there", "/more"), "/more": own("more"), "/robots.txt": serves(b"")}, "127.0.0.2")
-    async with there as new, trial({"/": moves(f"{new.origin}/")}, tmp_path) as crawl:
+    async with there as new, site_crawl({"/": moves(f"{new.origin}/")}, tmp_path) as crawl:
         first = await crawl.run({"crawl.scope": "any", "crawl.max_pages": 1, **ALLOWED})
         assert first.ending is Ending.PAGE_LIMIT
         more = await crawl.run({"crawl.scope": "host", **ALLOWED})
@@ -530,8 +533,8 @@ async def test_a_seed_that_moved_stays_in_scope_whatever_the_scope_becomes(tmp_p
 
 async def test_redirects_spend_the_budgets_of_links(tmp_path: Path) -> None:
     links = [f"/to{number}" for number in range(4)]
-    manners = {path: moves(f"/list?v={number}") for number, path in enumerate(links)}
-    async with trial({"/": own("home", *links), "/list": lists, **manners}, tmp_path) as crawl:
+    behaviours = {path: moves(f"/list?v={number}") for number, path in enumerate(links)}
+    async with site_crawl({"/": own("home", *links), "/list": lists, **behaviours}, tmp_path) as crawl:
         first = await crawl.run({"urls.facets_per_path": 1})
         assert (first.ending, first.status.pages) == (Ending.LIMITED, 2)
         assert first.status.cut_off["facets_per_path"].links == 3
@@ -540,7 +543,7 @@ async def test_redirects_spend_the_budgets_of_links(tmp_path: Path) -> None:
 
 
 async def test_a_page_limit_that_is_just_reached_leaves_nothing_to_visit(tmp_path: Path) -> None:
-    async with trial({"/": own("home", "/a"), "/a": own("first")}, tmp_path) as crawl:
+    async with site_crawl({"/": own("home", "/a"), "/a": own("first")}, tmp_path) as crawl:
         assert (await crawl.run({"crawl.max_pages": 2})).ending is Ending.COMPLETE
 
 
@@ -552,16 +555,16 @@ async def test_one_url_that_breaks_its_connection_is_given_up(tmp_path: Path) ->
         exchange.reset()
 
     links = [f"/{number}" for number in range(20)]
-    manners = {"/": own("home", "/broken", *links), **{path: own(path[1:] * 5) for path in links}}
+    behaviours = {"/": own("home", "/broken", *links), **{path: own(path[1:] * 5) for path in links}}
     retries = {"fetch.retry_base_seconds": 0.01, "fetch.fallbacks": (), **SHORT_RESTS}
-    async with trial({**manners, "/broken": resets}, tmp_path) as crawl:
+    async with site_crawl({**behaviours, "/broken": resets}, tmp_path) as crawl:
         done = await crawl.run(retries)
         assert (done.ending, done.status.dead, done.status.pages) == (Ending.COMPLETE, 1, 21)
         assert done.asked.count("/broken") <= 3 * 5, "three attempts, each with an outage of one URL behind it"
 
 
 async def test_explain_knows_what_the_guard_of_the_crawl_allows(tmp_path: Path) -> None:
-    async with trial({"/": own("home")}, tmp_path) as crawl:
+    async with site_crawl({"/": own("home")}, tmp_path) as crawl:
         await crawl.run(ALLOWED)
         assert "refused by the guard" not in headline(await crawl.explain("http://127.0.0.9:8/x"))
         await crawl.run({})

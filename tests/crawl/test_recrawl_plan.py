@@ -51,15 +51,15 @@ class Page:
     """A page that is recrawled, visited whenever it is due."""
 
     def __init__(
-        self, kind: PageKind = PageKind.OTHER, config: RecrawlConfig = KEEP, maintenance: RecrawlCost | None = None
+        self, kind: PageKind = PageKind.OTHER, config: RecrawlConfig = KEEP, recrawl_cost: RecrawlCost | None = None
     ) -> None:
         self.kind = kind
         self.config = config
-        self.maintenance = maintenance or RecrawlCost()
+        self.recrawl_cost = recrawl_cost or RecrawlCost()
         self.now = NOW
         self.due = NOW
         self.text = 0
-        self.held: StoredCopy | None = None
+        self.stored_copy: StoredCopy | None = None
         self.waiting = 0
 
     def visit(
@@ -81,33 +81,33 @@ class Page:
         headers = task.pop("headers", {})
         plain = Task(f"{SITE}/a", SITE, 1, Priority.MEDIUM, Source.LINK, None, NOW, self.due)
         claim = Claim(
-            msgspec.structs.replace(plain, **task), HostRecord(SITE, "a.test"), Lease(1, 1, self.now + 60), self.held,
-            self.waiting,
+            msgspec.structs.replace(plain, **task), HostRecord(SITE, "a.test"), Lease(1, 1, self.now + 60),
+            self.stored_copy, self.waiting,
         )  # fmt: skip
         answer = _answer(outcome, headers, self.now)
-        kept = plan_recrawl(self.maintenance, claim, answer, outcome, extracted, self.now, self.config, similarity)
-        self.maintenance = kept.recrawl_cost
-        if kept.change_history is not None:
-            self.held = StoredCopy(
-                self.now, 200, self.kind, change_history=kept.change_history, content_hash=str(self.text),
+        plan = plan_recrawl(self.recrawl_cost, claim, answer, outcome, extracted, self.now, self.config, similarity)
+        self.recrawl_cost = plan.recrawl_cost
+        if plan.change_history is not None:
+            self.stored_copy = StoredCopy(
+                self.now, 200, self.kind, change_history=plan.change_history, content_hash=str(self.text),
                 url_list=outcome.url_list if isinstance(outcome, Fetched) else "",
             )  # fmt: skip
-        if kept.next_visit_at is not None:
-            self.due = kept.next_visit_at
-        return kept
+        if plan.next_visit_at is not None:
+            self.due = plan.next_visit_at
+        return plan
 
     @property
-    def freshness(self) -> ChangeHistory:
-        assert self.held is not None and self.held.change_history is not None
-        return self.held.change_history
+    def change_history(self) -> ChangeHistory:
+        assert self.stored_copy is not None and self.stored_copy.change_history is not None
+        return self.stored_copy.change_history
 
     def pauses(self, visits: int, is_changed: Callable[[int], bool], outcome: Outcome = OK) -> list[float]:
         """Days until the next visit after each of these."""
         days = []
         for number in range(visits):
-            kept = self.visit(outcome, is_changed=is_changed(number))
-            assert kept.next_visit_at is not None
-            days.append((kept.next_visit_at - self.now) / DAY_SECONDS)
+            plan = self.visit(outcome, is_changed=is_changed(number))
+            assert plan.next_visit_at is not None
+            days.append((plan.next_visit_at - self.now) / DAY_SECONDS)
         return days
 
 
@@ -135,7 +135,7 @@ def test_a_page_that_does_not_change_is_visited_less_and_less_often(outcome: Out
     pauses = page.pauses(30, never, outcome)
     assert pauses == sorted(pauses)
     assert pauses[-1] > 2 * pauses[0]
-    assert (page.freshness.visits, page.freshness.changes) == (31, 0)
+    assert (page.change_history.visits, page.change_history.changes) == (31, 0)
 
 
 def test_a_page_that_changes_each_time_is_visited_more_often() -> None:
@@ -145,18 +145,18 @@ def test_a_page_that_changes_each_time_is_visited_more_often() -> None:
     busy = page.pauses(10, always)
     assert busy[0] < quiet[-1]
     assert busy[-1] < quiet[0]
-    assert page.freshness.changes == 10
+    assert page.change_history.changes == 10
 
 
 def test_what_is_nearly_the_same_is_the_same() -> None:
     page = Page()
     page.visit()
     page.visit(is_changed=True, similarity=0.985)
-    assert page.freshness.changes == 0
+    assert page.change_history.changes == 0
     page.visit(is_changed=True, similarity=0.97)
-    assert page.freshness.changes == 1
+    assert page.change_history.changes == 1
     page.visit(is_changed=True, similarity=None)
-    assert page.freshness.changes == 2
+    assert page.change_history.changes == 2
 
 
 def test_a_hub_is_visited_more_often_than_an_article_that_lives_alike() -> None:
@@ -187,15 +187,15 @@ def test_no_page_is_visited_sooner_or_later_than_the_bounds_of_its_site(
 def test_a_sitemap_or_a_feed_is_taken_for_a_hub_that_changes_when_it_lists_something_else() -> None:
     page = Page()
     page.visit(Fetched(200, "sitemap"))
-    assert page.freshness.is_hub
+    assert page.change_history.is_hub
     page.visit(
         Fetched(200, "sitemap"), candidates=(object(),)
     )  # a reader that has just started reports known links as candidates, too
     page.visit(Unchanged())
     page.visit(Fetched(200, "sitemap"))
-    assert page.freshness.changes == 0
+    assert page.change_history.changes == 0
     page.visit(Fetched(200, "sitemap"), is_changed=True)
-    assert page.freshness.changes == 1
+    assert page.change_history.changes == 1
 
 
 def test_why_is_said_for_people() -> None:
@@ -214,9 +214,9 @@ def test_a_page_that_is_gone_is_looked_for_again_later_and_less_often() -> None:
     page.visit()
     pauses = page.pauses(4, never, MISSING)
     assert pauses == [1.0, 3.0, 9.0, 27.0]
-    assert page.freshness.visits == 1, "it says nothing about how often the page changes"
+    assert page.change_history.visits == 1, "it says nothing about how often the page changes"
     page.visit()
-    assert page.freshness.gone == 0, "it is back"
+    assert page.change_history.gone == 0, "it is back"
 
 
 def test_what_was_never_there_is_not_looked_for_again() -> None:
@@ -238,7 +238,7 @@ def test_what_was_not_looked_at_changes_nothing(outcome: Outcome) -> None:
     page = Page()
     page.visit()
     page.visit()
-    change_history, recrawl_cost = page.freshness, page.maintenance
+    change_history, recrawl_cost = page.change_history, page.recrawl_cost
     assert page.visit(outcome) == RecrawlPlan(recrawl_cost, change_history)
 
 
@@ -256,18 +256,18 @@ def test_a_page_that_was_there_and_failed_is_tried_again_ever_later_and_nothing_
     assert page.visit(outcome) == RecrawlPlan(RecrawlCost()), "one that never was there is not"
     page.visit()
     page.visit()
-    before, recrawl_cost, pause = page.freshness, page.maintenance, page.due - page.now
+    before, recrawl_cost, pause = page.change_history, page.recrawl_cost, page.due - page.now
     for failures, attempts in ((1, 3), (2, 1), (3, 2)):
         for attempt in range(attempts):  # in quick succession, which is one failure
-            kept = page.visit(outcome, attempt=attempt)
-            assert kept.next_visit_at is not None
-            assert kept.next_visit_at - page.now == pytest.approx(2**failures * pause, rel=0.01)
-            assert page.freshness.misses == failures
-    assert kept.why.startswith("failed 3 times in a row")
-    assert page.maintenance == recrawl_cost
-    assert (page.freshness.seen_at, page.freshness.rates) == (before.seen_at, before.rates)
+            plan = page.visit(outcome, attempt=attempt)
+            assert plan.next_visit_at is not None
+            assert plan.next_visit_at - page.now == pytest.approx(2**failures * pause, rel=0.01)
+            assert page.change_history.misses == failures
+    assert plan.why.startswith("failed 3 times in a row")
+    assert page.recrawl_cost == recrawl_cost
+    assert (page.change_history.seen_at, page.change_history.rates) == (before.seen_at, before.rates)
     page.visit()
-    assert page.freshness.misses == 0
+    assert page.change_history.misses == 0
 
 
 @pytest.mark.parametrize(
@@ -275,23 +275,23 @@ def test_a_page_that_was_there_and_failed_is_tried_again_ever_later_and_nothing_
     [Failed("", FailureKind.CONNECT, is_site_wide=True), Failed("HTTP 429", FailureKind.RATE_LIMITED, status=429)],
     ids=["the host is down", "we were too quick"],
 )
-def test_what_is_not_the_fault_of_a_page_is_not_held_against_it(outcome: Outcome) -> None:
+def test_failures_not_caused_by_the_page_do_not_count(outcome: Outcome) -> None:
     page = Page()
     page.visit()
-    change_history, recrawl_cost = page.freshness, page.maintenance
+    change_history, recrawl_cost = page.change_history, page.recrawl_cost
     assert page.visit(outcome) == RecrawlPlan(recrawl_cost, change_history)
 
 
 # ---- what is said of it -----------------------------------------------------------------------------------
 
 
-def test_a_sitemap_that_told_of_changes_that_were_none_is_not_heard_any_more() -> None:
+def test_a_sitemap_with_false_reports_is_ignored() -> None:
     page = Page()
     page.visit()
     heard = []
     for is_changed in (False, False, True):  # at last it changes after all
         page.visit(is_announced=True, is_changed=is_changed)
-        heard.append(page.freshness.is_sitemap_trusted)
+        heard.append(page.change_history.is_sitemap_trusted)
     assert heard == [True, False, True]
 
 
@@ -301,12 +301,12 @@ def test_a_hint_counts_only_before_the_second_visit() -> None:
         page.visit(changefreq=frequency)
     dues = [page.due for page in pages.values()]
     assert dues == sorted(dues) and len(set(dues)) == 3
-    told, untold = Page(), Page()
-    for page in (told, untold):
+    hinted, unhinted = Page(), Page()
+    for page in (hinted, unhinted):
         page.visit()
-    told.visit(changefreq="hourly")
-    untold.visit()
-    assert told.due == untold.due
+    hinted.visit(changefreq="hourly")
+    unhinted.visit()
+    assert hinted.due == unhinted.due
 
 
 @pytest.mark.parametrize(
@@ -368,9 +368,9 @@ def run_host(pages: int, config: RecrawlConfig, days: float) -> tuple[RecrawlCos
     while now < NOW + days * DAY_SECONDS:
         page = min(all_of_them, key=lambda page: page.due)
         now = max(now, page.due)
-        page.maintenance, page.now = recrawl_cost, now
+        page.recrawl_cost, page.now = recrawl_cost, now
         page.visit(is_changed=True)
-        recrawl_cost = page.maintenance
+        recrawl_cost = page.recrawl_cost
         visits += now >= NOW + (days - 10) * DAY_SECONDS
     return recrawl_cost, visits / 10
 
@@ -390,7 +390,7 @@ def test_what_waits_makes_visits_dearer() -> None:
     for page in (idle, behind):
         page.visit()
         page.visit()
-    assert behind.maintenance.price > idle.maintenance.price
+    assert behind.recrawl_cost.price > idle.recrawl_cost.price
 
 
 def test_what_a_page_takes_of_the_budget_is_given_back_when_it_is_planned_anew() -> None:
@@ -405,8 +405,8 @@ def test_what_a_page_takes_of_the_budget_is_given_back_when_it_is_planned_anew()
             page.visit(Failed("", FailureKind.TIMEOUT_BODY))
         else:
             page.visit(is_changed=True)
-        own = DAY_SECONDS / page.freshness.planned_seconds
-        assert page.maintenance.planned_per_day == pytest.approx(own, rel=0.01)
+        own = DAY_SECONDS / page.change_history.planned_seconds
+        assert page.recrawl_cost.planned_per_day == pytest.approx(own, rel=0.01)
 
 
 def test_what_pages_of_a_kind_did_is_believed_of_the_next() -> None:
@@ -415,8 +415,8 @@ def test_what_pages_of_a_kind_did_is_believed_of_the_next() -> None:
     calm.visit()
     lively.pauses(20, always)
     calm.pauses(20, never)
-    after_lively, after_calm = Page(maintenance=lively.maintenance), Page(maintenance=calm.maintenance)
+    after_lively, after_calm = Page(recrawl_cost=lively.recrawl_cost), Page(recrawl_cost=calm.recrawl_cost)
     after_lively.visit()
     after_calm.visit()
     assert after_lively.due < after_calm.due
-    assert set(lively.maintenance.priors) == {PageKind.OTHER}
+    assert set(lively.recrawl_cost.priors) == {PageKind.OTHER}

@@ -40,7 +40,7 @@ def task(source: Source = Source.SEED, depth: int = 0) -> Task:
     return Task("https://example.org/", "https://example.org", depth, Priority.HIGH, source, None, 0.0, 0.0)
 
 
-async def test_what_is_kept_is_what_was_given(database: SqliteDatabase) -> None:
+async def test_rules_survive_storage(database: SqliteDatabase) -> None:
     assert await load_rules(database) is None
     config = Config(
         crawl=CrawlConfig(scope="domain", include=("*/a/*",), exclude=("/b$/",), max_depth=3),
@@ -150,7 +150,7 @@ def adding(*seeds: str) -> Callable[[Rules], Rules]:
 
 
 @pytest.mark.usefixtures("quick")
-async def test_whoever_changes_the_rules_returns_when_everyone_goes_by_them(database: SqliteDatabase) -> None:
+async def test_a_change_returns_when_all_processes_use_it(database: SqliteDatabase) -> None:
     first, second = CrawlRules(database, rules(), is_shared=True), CrawlRules(database, rules(), is_shared=True)
     await first.change(lambda rules: rules)
     assert await second.current() == first.rules
@@ -160,7 +160,7 @@ async def test_whoever_changes_the_rules_returns_when_everyone_goes_by_them(data
 
 
 @pytest.mark.usefixtures("quick")
-async def test_two_who_change_the_rules_at_once_both_have_their_way(database: SqliteDatabase) -> None:
+async def test_concurrent_changes_are_both_applied(database: SqliteDatabase) -> None:
     books = [CrawlRules(database, rules(), is_shared=True) for _ in range(4)]
     await asyncio.gather(*(book.change(adding(f"https://new{n}.test/")) for n, book in enumerate(books)))
     hosts = {"example.org", *(f"new{n}.test" for n in range(4))}
@@ -185,7 +185,7 @@ async def test_of_many_changes_from_many_databases_none_is_lost(postgres: str) -
         await asyncio.gather(*(database.close() for database in databases))
 
 
-async def test_a_change_whose_maker_died_before_telling_is_told_by_the_next(
+async def test_a_change_by_a_dead_process_is_published_by_the_next(
     database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(crawl_rules, "CACHE_SECONDS", 0.0)
@@ -199,7 +199,7 @@ async def test_a_change_whose_maker_died_before_telling_is_told_by_the_next(
     assert await reader.current() == changed
 
 
-async def test_who_never_comes_first_is_told_so(
+async def test_a_change_that_never_comes_first_raises(
     database: SqliteDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(crawl_rules, "MAX_TRIES", 3)
@@ -212,7 +212,7 @@ async def test_who_never_comes_first_is_told_so(
             db.execute("INSERT OR REPLACE INTO meta VALUES ('rules', ?)", (msgspec.json.encode(other),))
         return adding("https://new.test/")(kept)
 
-    with pytest.raises(DatabaseBusy, match="others change the rules of this crawl all the time"):
+    with pytest.raises(DatabaseBusy, match="other processes keep changing the rules of this crawl"):
         await CrawlRules(database, rules(), is_shared=True).change(always_late)
     assert next(times) == 3
     kept = await load_rules(database)
@@ -227,7 +227,7 @@ async def test_where_a_seed_leads_others_go_too(database: SqliteDatabase) -> Non
     assert await other.redirect_refusal("https://new.test/further", task(Source.LINK, 2)) is None
 
 
-async def test_what_is_nobody_elses_is_not_asked_for_again(database: SqliteDatabase) -> None:
+async def test_unshared_rules_are_not_read_again(database: SqliteDatabase) -> None:
     book = CrawlRules(database, rules())
     await database.close()
     assert await book.current() == rules()

@@ -111,7 +111,7 @@ def test_every_block_is_explained(html: str | bytes) -> None:
     assert "prose in the main part" in blocks[2].why
 
 
-def test_what_is_explained_as_kept_is_the_article() -> None:
+def test_blocks_explained_as_kept_are_the_article() -> None:
     kept = "\n".join(block.text for block in explain_page(PAGE, URL) if block.is_kept)
     assert tenax.read(PAGE, URL).article.split() == kept.split()
 
@@ -152,7 +152,7 @@ def test_of_a_long_text_the_beginning_is_read() -> None:
     assert content.truncated_reason == "read to character 2,000,000, each text counted as 12 at least"
 
 
-def test_of_a_page_with_many_elements_and_little_text_it_is_told_how_far_it_was_read() -> None:
+def test_a_page_with_many_elements_and_little_text_reports_how_far_it_was_read() -> None:
     content = tenax.read("<p>" + "<img src=/a>" * 300_000 + "the end", "https://example.org/")
     assert "the end" not in content.text
     assert re.fullmatch("read to byte [0-9,]+ of 3,600,010, for it has so many elements", content.truncated_reason)

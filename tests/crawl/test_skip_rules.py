@@ -42,7 +42,7 @@ def claim(path: str, source: Source = Source.LINK, held: StoredCopy | None = Non
 
 
 @pytest.mark.parametrize(
-    ("one", "finds", "rules", "expected"),
+    ("one", "guess_state", "rules", "expected"),
     [
         pytest.param(claim("/about"), JUDGED, RULES, None, id="any page"),
         pytest.param(claim(SELECTION), GuessState(), NARROWED, "rules", id="refused by now"),
@@ -57,8 +57,8 @@ def claim(path: str, source: Source = Source.LINK, held: StoredCopy | None = Non
         pytest.param(claim("/months/11?page=3"), EMPTY, UNLIMITED, None, id="switched off"),
     ],
 )
-def test_what_is_not_asked_for(one: Claim, finds: GuessState, rules: Rules, expected: str | None) -> None:
-    why = skip_outcome(one, finds, rules)
+def test_tasks_that_are_skipped(one: Claim, guess_state: GuessState, rules: Rules, expected: str | None) -> None:
+    why = skip_outcome(one, guess_state, rules)
     assert why == expected if why is None else why.why.startswith(f"{expected}: ")
 
 
@@ -69,13 +69,15 @@ BEGUN = GuessState(series={"/months/{n}": SeriesRule(1)})
 ONE = SELECTION.replace("red", "blue")
 
 
-def held(one: Claim, finds: GuessState, others: list[str], now: float = NOW, rules: Rules = RULES) -> Deferred | None:
-    in_flight = {one.lease.number - 1 - place: (url, NOW) for place, url in enumerate(others)}
-    return defer_outcome(one, finds, rules, {**in_flight, one.lease.number: (one.task.url, NOW)}, now)
+def deferral(
+    one: Claim, guess_state: GuessState, others: list[str], now: float = NOW, rules: Rules = RULES
+) -> Deferred | None:
+    in_flight = {one.lease.number - 1 - index: (url, NOW) for index, url in enumerate(others)}
+    return defer_outcome(one, guess_state, rules, {**in_flight, one.lease.number: (one.task.url, NOW)}, now)
 
 
 @pytest.mark.parametrize(
-    ("one", "finds", "others", "is_held"),
+    ("one", "guess_state", "others", "is_deferred"),
     [
         pytest.param(claim(SELECTION), ALMOST, [SITE + ONE], True, id="the last selection before the judgement"),
         pytest.param(claim(SELECTION), ALMOST, [], False, id="nothing like it is asked for"),
@@ -94,18 +96,20 @@ def held(one: Claim, finds: GuessState, others: list[str], now: float = NOW, rul
         pytest.param(claim("/months/11?page=9"), SECOND_READ, [f"{SITE}/months/11?page=8"], False, id="a proven list"),
     ],
 )
-def test_what_waits_for_others_like_it(one: Claim, finds: GuessState, others: list[str], is_held: bool) -> None:
-    wait = held(one, finds, others)
-    assert (wait is not None) is is_held
+def test_tasks_that_wait_for_similar_urls(
+    one: Claim, guess_state: GuessState, others: list[str], is_deferred: bool
+) -> None:
+    wait = deferral(one, guess_state, others)
+    assert (wait is not None) is is_deferred
     assert wait is None or (wait.until == NOW + RECHECK_SECONDS and wait.why.startswith("waits for similar URLs: "))
     off = msgspec.structs.replace(RULES.urls, max_same_in_series=0, facet_samples=0)
-    assert held(one, finds, others, rules=msgspec.structs.replace(RULES, urls=off)) is None, "switched off"
+    assert deferral(one, guess_state, others, rules=msgspec.structs.replace(RULES, urls=off)) is None, "switched off"
 
 
-def test_nobody_waits_for_those_that_came_later() -> None:
+def test_a_task_does_not_wait_for_later_claims() -> None:
     one = claim(SELECTION)
     assert defer_outcome(one, ALMOST, RULES, {one.lease.number + 1: (SITE + ONE, NOW)}, NOW) is None
 
 
-def test_a_page_that_never_comes_is_not_waited_for() -> None:
-    assert held(claim("/months/11?page=3"), FIRST_READ, [], NOW + MAX_PREDECESSOR_WAIT_SECONDS) is None
+def test_a_page_that_is_never_requested_is_not_waited_for() -> None:
+    assert deferral(claim("/months/11?page=3"), FIRST_READ, [], NOW + MAX_PREDECESSOR_WAIT_SECONDS) is None

@@ -46,7 +46,7 @@ async def ended(running: asyncio.Task[None]) -> None:
     await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_a_crawl_in_which_no_visit_ends_is_told_with_the_oldest_visits(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_stall_is_logged_with_the_oldest_visits(caplog: pytest.LogCaptureFixture) -> None:
     clock = ManualClock()
     begun = clock.now()
     in_flight = [(f"https://a.test/{number}", begun + number) for number in range(20)]
@@ -69,7 +69,7 @@ async def test_a_crawl_in_which_no_visit_ends_is_told_with_the_oldest_visits(cap
     assert first.__dict__["oldest"] == [f"https://a.test/{number}" for number in range(10)]
 
 
-async def test_a_database_that_is_away_is_waited_for_however_long_it_takes() -> None:
+async def test_an_unavailable_database_is_waited_for_however_long_it_takes() -> None:
     clock, is_away = ManualClock(), True
     begun = clock.now()
     asked = 0
@@ -117,7 +117,7 @@ async def test_a_database_that_notices_only_when_it_is_asked_is_waited_for() -> 
     await ended(running)
 
 
-async def test_a_crawl_that_moves_or_rests_is_left_alone() -> None:
+async def test_a_crawl_that_progresses_or_backs_off_has_not_stalled() -> None:
     clock = ManualClock()
     in_flight: list[tuple[str, float]] = []
     last = clock.now()
@@ -214,7 +214,7 @@ async def test_a_crawl_that_moves_again_begins_anew() -> None:
     await ended(running)
 
 
-async def test_an_engine_that_takes_no_turns_has_stalled_too() -> None:
+async def test_an_engine_that_does_not_look_for_work_has_stalled() -> None:
     clock = ManualClock()
     turned_at = clock.now()
     supervisor = stuck(clock, in_flight=[], last_turn=lambda: turned_at)
@@ -251,8 +251,8 @@ async def test_a_database_that_does_not_answer_ends_the_run(
     error = await gave_up(running)
     assert isinstance(error, DatabaseTimeout)
     assert str(error).startswith(f"the database does not answer: {why}; everything committed is safe")
-    told = [record for record in caplog.records if record.message == "database does not answer"]
-    assert [record.__dict__["why"] for record in told] == [why] * 3
+    logged = [record for record in caplog.records if record.message == "database does not answer"]
+    assert [record.__dict__["why"] for record in logged] == [why] * 3
 
 
 async def test_a_database_that_answers_at_last_is_forgiven() -> None:
@@ -343,7 +343,7 @@ class LookedAt(ManualClock):
         return super().now()
 
 
-async def test_a_blocked_loop_is_told_once_with_the_place_where_it_stands(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_blocked_loop_is_logged_once_with_its_stack(caplog: pytest.LogCaptureFixture) -> None:
     clock = LookedAt()
     supervisor = Supervisor(clock, [], lambda: 0.0, blocked_seconds=10, check_seconds=TICK)
     running = asyncio.ensure_future(supervisor.run())
@@ -355,8 +355,8 @@ async def test_a_blocked_loop_is_told_once_with_the_place_where_it_stands(caplog
     await some_turns(supervisor, clock)
     await ended(running)
     assert supervisor.blocks == 1
-    [told] = [record for record in caplog.records if record.message == "event loop blocked"]
-    assert any("stands_in_the_way" in line for line in told.__dict__["at"])
+    [logged] = [record for record in caplog.records if record.message == "event loop blocked"]
+    assert any("stands_in_the_way" in line for line in logged.__dict__["at"])
 
 
 def stands_in_the_way(until: Callable[[], bool]) -> None:

@@ -98,8 +98,8 @@ def test_what_is_listed_has_a_hash_whatever_is_known_of_it(form: bytes) -> None:
 
 
 def test_an_index_candidates_sitemaps_but_not_itself() -> None:
-    places = (MAP, f"{SITE}/a.xml", f"{SITE}/a.xml", "https://other.test/b.xml", "/c.xml")
-    text = "".join(f"<sitemap><loc>{place}</loc></sitemap>" for place in places)
+    locations = (MAP, f"{SITE}/a.xml", f"{SITE}/a.xml", "https://other.test/b.xml", "/c.xml")
+    text = "".join(f"<sitemap><loc>{location}</loc></sitemap>" for location in locations)
     extracted = read(f"<sitemapindex>{text}</sitemapindex>", discovery=DiscoveryConfig(max_sitemaps=7))
     assert urls(extracted) == [f"{SITE}/a.xml", f"{SITE}/c.xml"]
     first = extracted.candidates[0]
@@ -172,13 +172,13 @@ def test_a_feed_that_is_none_is_rejected() -> None:
     assert extracted.rejection is not None and extracted.rejection.why.startswith("url_list: ")
 
 
-def test_known_urls_are_not_offered_again() -> None:
+def test_known_urls_are_no_candidates_again() -> None:
     job = ExtractJob(1, MAP, MAP, 0, rows(f"<loc>{SITE}/a</loc>", f"<loc>{SITE}/b</loc>").encode(), now=NOW)
     extracted = extract_url_list(job, RULES, {f"{SITE}/a"}, {f"{SITE}/b"})
     assert (extracted.candidates, extracted.links_count) == ((), 2)
 
 
-# ---- tidings ----------------------------------------------------------------------------------------------
+# ---- change notices ---------------------------------------------------------------------------------------
 
 
 DATED = rows(
@@ -190,7 +190,7 @@ DATED = rows(
 )
 
 
-def test_the_latest_changes_are_told_newest_first_where_pages_are_kept_fresh() -> None:
+def test_the_latest_changes_are_reported_newest_first_in_a_continuous_crawl() -> None:
     assert read(DATED).change_notices == ()
     assert read(DATED, is_continuous=True).change_notices == (
         ChangeNotice(f"{SITE}/new", SITE, 1_771_891_200.0),
@@ -198,7 +198,7 @@ def test_the_latest_changes_are_told_newest_first_where_pages_are_kept_fresh() -
     )
 
 
-def test_a_feed_tells_of_changes_too() -> None:
+def test_a_feed_reports_changes_too() -> None:
     extracted = read(RSS.format(item("/one", "Tue, 24 Feb 2026 00:00:00 GMT")), Source.FEED, is_continuous=True)
     assert extracted.change_notices == (ChangeNotice(f"{SITE}/one", SITE, 1_771_891_200.0),)
 

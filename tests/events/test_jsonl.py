@@ -115,12 +115,12 @@ def test_a_line_holds_the_page_in_the_outsides_words() -> None:
     }
 
 
-def test_every_field_of_a_page_is_told() -> None:
+def test_every_field_of_a_page_is_written() -> None:
     """Except how it was requested, and what only the database needs."""
     fields = {field.name for field in msgspec.structs.fields(Page)} - {"charset_source", "etag", "last_modified"}
     renamed = {"chain": "redirects"}
-    told = json.loads(encode_page_line(msgspec.structs.replace(PAGE, stale_since=1.0), 1)).keys()
-    assert {renamed.get(name, name) for name in fields} - told == {"fingerprint"}
+    written_events = json.loads(encode_page_line(msgspec.structs.replace(PAGE, stale_since=1.0), 1)).keys()
+    assert {renamed.get(name, name) for name in fields} - written_events == {"fingerprint"}
 
 
 def test_the_text_can_be_left_out_and_nothing_else_changes() -> None:
@@ -158,18 +158,18 @@ def shortened(file: Path, size: int) -> bytes:
     return left
 
 
-async def written(file: Path, cursor: Cursor, told: list[Event]) -> Cursor:
+async def written(file: Path, cursor: Cursor, written_events: list[Event]) -> Cursor:
     """One run that opens the file, writes these events and ends."""
     sink = JsonlSink(file, with_text=True)
     try:
         await sink.open(cursor, is_behind=True)
-        return await sink.write(told) if told else cursor
+        return await sink.write(written_events) if written_events else cursor
     finally:
         await sink.close()
 
 
 @pytest.mark.parametrize("count", [1, 2, 200, 5000])
-async def test_any_number_of_events_is_told_in_order(file: Path, count: int) -> None:
+async def test_any_number_of_events_is_written_in_order(file: Path, count: int) -> None:
     cursor = await written(file, Cursor(), events(1, count))
     assert cursor == Cursor(count, length(file))
     assert await written(file, cursor, events(count + 1, 2 * count)) == Cursor(2 * count, length(file))
@@ -185,7 +185,7 @@ async def test_the_cursor_is_the_last_number_and_the_length(file: Path) -> None:
 
 
 @pytest.mark.parametrize("cut_bytes", [0, 1, 40, 10_000])
-async def test_what_was_written_after_the_cursor_is_cut_off_and_told_again(file: Path, cut_bytes: int) -> None:
+async def test_bytes_after_the_cursor_are_cut_off_and_written_again(file: Path, cut_bytes: int) -> None:
     """Killed after the write and before the cursor was stored: whole lines, half a line, or nothing follow it."""
     kept = await written(file, Cursor(), events(1, 3))
     await written(file, kept, events(4, 9))
@@ -195,7 +195,7 @@ async def test_what_was_written_after_the_cursor_is_cut_off_and_told_again(file:
     assert last == Cursor(seq=6, position=length(file))
 
 
-async def test_a_file_that_was_taken_away_begins_anew(file: Path) -> None:
+async def test_a_removed_file_is_started_again(file: Path) -> None:
     kept = await written(file, Cursor(), events(1, 3))
     taken_away(file)
     last = await written(file, kept, events(4, 5))
@@ -213,7 +213,7 @@ async def test_a_file_that_is_shorter_than_it_was_left_is_not_touched(file: Path
     assert shortened(file, kept.position) == before
 
 
-async def test_lines_of_somebody_else_are_not_cut_off(file: Path) -> None:
+async def test_foreign_lines_are_not_cut_off(file: Path) -> None:
     """No event waits, so what follows the cursor was not written by a run that was killed."""
     kept = await written(file, Cursor(), events(1, 3))
     await written(file, kept, events(4, 4))
@@ -250,7 +250,7 @@ async def test_two_never_write_the_same_file(file: Path, monkeypatch: pytest.Mon
     assert not done
     await one.close()
     await opening
-    assert seqs(file) == [], "its cursor is from before: what came after is told again"
+    assert seqs(file) == [], "its cursor is from before: what came after is written again"
     monkeypatch.setattr("tenax.events.jsonl.LOCK_TIMEOUT_SECONDS", 0.0)
     with pytest.raises(SinkError, match="is being written by another crawl; use another file"):
         await one.open(kept, is_behind=True)

@@ -65,7 +65,7 @@ async def sink_of(servers: str, topic: str, with_text: bool = True, most: int = 
         await sink.close()
 
 
-async def told(kafka: KafkaBroker, topic: str, most: int) -> list[tuple[bytes, dict[str, Any]]]:
+async def consume(kafka: KafkaBroker, topic: str, most: int) -> list[tuple[bytes, dict[str, Any]]]:
     """What a consumer of the topic sees, in the order of each partition."""
     found = await asyncio.to_thread(read, kafka.servers, topic, most)
     return [(key, msgspec.json.decode(value)) for key, value in found]
@@ -74,23 +74,23 @@ async def told(kafka: KafkaBroker, topic: str, most: int) -> list[tuple[bytes, d
 async def test_every_event_is_acknowledged_and_keyed_by_its_url(kafka: KafkaBroker, topic: str) -> None:
     async with sink_of(kafka.servers, topic) as sink:
         assert await sink.write([event(n) for n in range(1, 101)]) == Cursor(100)
-    pages = await told(kafka, topic, 100)
+    pages = await consume(kafka, topic, 100)
     assert sorted(page["seq"] for _, page in pages) == list(range(1, 101))
     assert all(key == url_hash(page["url"]).encode() for key, page in pages)
     assert pages[0][1]["text"] == "Grüße, мир, 世界"
 
 
-async def test_what_is_told_of_one_url_stays_in_order(kafka: KafkaBroker, topic: str) -> None:
+async def test_events_of_one_url_stay_in_order(kafka: KafkaBroker, topic: str) -> None:
     async with sink_of(kafka.servers, topic) as sink:
         for first in range(1, 200, 40):
             await sink.write([event(n, f"https://a.test/{n % 5}") for n in range(first, first + 40)])
-    pages = await told(kafka, topic, 200)
+    pages = await consume(kafka, topic, 200)
     for url in {page["url"] for _, page in pages}:
         numbers = [page["seq"] for _, page in pages if page["url"] == url]
         assert numbers == sorted(numbers) and len(numbers) == 40
 
 
-async def test_a_broker_that_is_away_is_waited_for(kafka: KafkaBroker, topic: str) -> None:
+async def test_an_unavailable_broker_is_waited_for(kafka: KafkaBroker, topic: str) -> None:
     assert kafka.is_ours
     async with sink_of(kafka.servers, topic) as sink:
         await sink.write([event(1)])
@@ -100,7 +100,7 @@ async def test_a_broker_that_is_away_is_waited_for(kafka: KafkaBroker, topic: st
         assert not done
         kafka.up()
         assert await writing == Cursor(49)
-    pages = await told(kafka, topic, 49)
+    pages = await consume(kafka, topic, 49)
     assert sorted(page["seq"] for _, page in pages) == list(range(1, 50))
 
 
@@ -109,18 +109,18 @@ async def test_an_error_that_passes_doubles_nothing(kafka: KafkaBroker, topic: s
     async with sink_of(kafka.servers, topic) as sink:
         kafka.fail_next(PRODUCE, NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS)
         assert await sink.write([event(n, "https://a.test/") for n in range(1, 21)]) == Cursor(20)
-    pages = await told(kafka, topic, 20)
+    pages = await consume(kafka, topic, 20)
     assert [page["seq"] for _, page in pages] == list(range(1, 21))
 
 
-async def test_a_page_too_large_is_told_without_its_text(
+async def test_a_page_too_large_is_sent_without_its_text(
     kafka: KafkaBroker, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with sink_of(kafka.servers, topic, most=20_000) as sink:
         with caplog.at_level(logging.WARNING):
             large = event(2, text="x" * 100_000, description="y" * 50_000)
             assert await sink.write([event(1), large, event(3)]) == Cursor(3)
-    pages = {page["seq"]: page for _, page in await told(kafka, topic, 4)}
+    pages = {page["seq"]: page for _, page in await consume(kafka, topic, 4)}
     assert sorted(pages) == [1, 2, 3]
     assert "text" not in pages[2] and pages[2]["title"] == "Ein Titel" and len(pages[2]["description"]) == 1000
     assert "page too large for Kafka, sent without text" in caplog.text
@@ -136,7 +136,7 @@ async def test_a_broker_that_never_answers_stops_nothing(caplog: pytest.LogCaptu
         await producer.close()
 
 
-async def test_a_broker_that_is_away_at_the_start_is_said_once(
+async def test_a_broker_unavailable_at_the_start_is_logged_once(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kafka_sink, "METADATA_TIMEOUT_SECONDS", 1.0)
@@ -151,12 +151,12 @@ async def test_a_broker_that_is_away_at_the_start_is_said_once(
 
 
 @pytest.mark.parametrize("servers", ["", "not a port:x", "kafka", "kafka:9092,", "http://kafka:9092"])
-async def test_servers_that_cannot_be_are_a_config_error(servers: str) -> None:
+async def test_invalid_servers_are_a_config_error(servers: str) -> None:
     with pytest.raises(ConfigError, match="write brokers as host:port, separated by commas"):
         KafkaProducer(servers)
 
 
-async def test_servers_that_cannot_be_are_said_also_to_who_never_leads() -> None:
+async def test_invalid_servers_are_an_error_even_without_leadership() -> None:
     with pytest.raises(ConfigError, match="write brokers as host:port"):
         KafkaSink("kafka", "pages", True)
 
@@ -183,10 +183,10 @@ async def test_every_codec_that_can_be_chosen_works(kafka: KafkaBroker, topic: s
     await sink.open(Cursor(), False)
     assert await sink.write([event(1)]) == Cursor(1)
     await sink.close()
-    assert [page["seq"] for _, page in await told(kafka, topic, 1)] == [1]
+    assert [page["seq"] for _, page in await consume(kafka, topic, 1)] == [1]
 
 
-async def test_while_the_broker_is_away_the_crawl_goes_on_and_events_wait(
+async def test_while_the_broker_is_unavailable_the_crawl_continues_and_events_wait(
     kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
     """Also across an end of the crawl, and the next run."""
@@ -208,5 +208,5 @@ async def test_while_the_broker_is_away_the_crawl_goes_on_and_events_wait(
         await relay.close()
         await database.close()
     assert cursors == [20, 20, 60]
-    pages = await told(kafka, topic, 60)
+    pages = await consume(kafka, topic, 60)
     assert sorted({page["seq"] for _, page in pages}) == list(range(1, 61))

@@ -72,7 +72,7 @@ async def test_it_can_be_opened_again_after_it_was_closed(redis: str) -> None:
     assert await seqs(redis) == [1, 2, 3, 4]
 
 
-async def test_a_stream_keeps_about_as_many_as_it_is_told_to(redis: str) -> None:
+async def test_a_stream_keeps_about_max_entries(redis: str) -> None:
     async with sink_of(redis, most_entries=100) as sink:
         for first in range(1, 2000, 500):
             await sink.write(events(first, first + 499))
@@ -92,7 +92,7 @@ async def test_many_large_events_go_in_portions(redis: str, monkeypatch: pytest.
     assert await seqs(redis) == [1, 2, 3, 4, 5, 6, 7]
 
 
-async def test_a_redis_that_is_away_is_waited_for(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unavailable_redis_is_waited_for(caplog: pytest.LogCaptureFixture) -> None:
     with RedisServer() as server, caplog.at_level(logging.INFO, "tenax"):
         async with sink_of(server.url) as sink:
             await sink.write(events(1, 2))
@@ -109,7 +109,7 @@ async def test_a_redis_that_is_away_is_waited_for(caplog: pytest.LogCaptureFixtu
     assert caplog.text.count("Redis unavailable, events queued") == caplog.text.count("Redis available again") == 1
 
 
-async def test_a_redis_that_is_away_when_it_is_opened_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_redis_unavailable_at_open_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
     with RedisServer() as server, caplog.at_level(logging.WARNING):
         server.stop()
         async with sink_of(server.url) as sink:
@@ -132,7 +132,7 @@ async def test_a_full_redis_is_waited_for() -> None:
 
 @pytest.mark.parametrize("url", ["", "localhost:6379", "http://localhost", "redis://:secret@host:none"])
 async def test_a_url_that_cannot_be_is_a_config_error(url: str) -> None:
-    with pytest.raises(ConfigError, match=r"`events.redis` cannot be .*: write it as redis://") as caught:
+    with pytest.raises(ConfigError, match=r"invalid `events.redis` .*: write it as redis://") as caught:
         RedisSink(url, STREAM, True)
     assert "secret" not in str(caught.value)
 

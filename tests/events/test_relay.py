@@ -51,7 +51,7 @@ class Sink:
     name = "memory"
 
     def __init__(self, fails_at: int | None = None) -> None:
-        self.told: list[int] = []
+        self.seqs: list[int] = []
         self.batches: list[int] = []
         self.opened_at: Cursor | None = None
         self.is_closed = False
@@ -60,15 +60,15 @@ class Sink:
     async def open(self, cursor: Cursor, is_behind: bool) -> None:
         self.opened_at = cursor
         self.is_closed = False
-        self.told = self.told[: cursor.position]
+        self.seqs = self.seqs[: cursor.position]
 
     async def write(self, events: Sequence[Event]) -> Cursor:
-        self.told += [event.seq for event in events]
+        self.seqs += [event.seq for event in events]
         self.batches.append(len(events))
-        if self._fails_at is not None and self.told[-1] >= self._fails_at:
+        if self._fails_at is not None and self.seqs[-1] >= self._fails_at:
             self._fails_at = None
             raise SinkError("no room")
-        return Cursor(seq=self.told[-1], position=len(self.told))
+        return Cursor(seq=self.seqs[-1], position=len(self.seqs))
 
     async def close(self) -> None:
         self.is_closed = True
@@ -91,7 +91,7 @@ async def carried(outbox: Outbox, sink: Sink) -> None:
 async def test_everything_committed_before_the_end_is_carried(count: int) -> None:
     outbox, sink = Outbox(count), Sink()
     await carried(outbox, sink)
-    assert sink.told == list(range(1, count + 1))
+    assert sink.seqs == list(range(1, count + 1))
     assert outbox.cursors["memory"].seq == count
     assert max(sink.batches, default=0) <= EVENT_BATCH_SIZE
     assert sink.is_closed
@@ -100,7 +100,7 @@ async def test_everything_committed_before_the_end_is_carried(count: int) -> Non
 async def test_fewer_events_than_were_asked_for_are_not_the_last_ones() -> None:
     outbox, sink = Outbox(10, most_at_once=3), Sink()
     await carried(outbox, sink)
-    assert sink.told == list(range(1, 11))
+    assert sink.seqs == list(range(1, 11))
     assert sink.batches == [3, 3, 3, 1]
 
 
@@ -110,7 +110,7 @@ async def test_it_goes_on_where_its_cursor_is() -> None:
     outbox.add(2)
     await carried(outbox, sink)
     assert sink.opened_at == Cursor(seq=3, position=3)
-    assert sink.told == [1, 2, 3, 4, 5]
+    assert sink.seqs == [1, 2, 3, 4, 5]
 
 
 async def test_a_failure_of_the_sink_does_not_move_the_cursor() -> None:
@@ -120,7 +120,7 @@ async def test_a_failure_of_the_sink_does_not_move_the_cursor() -> None:
         await carried(outbox, sink)
     assert outbox.cursors["memory"] == Cursor(seq=EVENT_BATCH_SIZE, position=EVENT_BATCH_SIZE)
     await carried(outbox, sink)
-    assert sink.told == list(range(1, EVENT_BATCH_SIZE + 4))
+    assert sink.seqs == list(range(1, EVENT_BATCH_SIZE + 4))
 
 
 async def test_events_that_come_while_it_runs_are_carried_too() -> None:
@@ -135,7 +135,7 @@ async def test_events_that_come_while_it_runs_are_carried_too() -> None:
     outbox.asked.clear()
     relay.stop()
     await asyncio.wait_for(running, 60)
-    assert sink.told == [1, 2, 3, 4, 5]
+    assert sink.seqs == [1, 2, 3, 4, 5]
 
 
 async def test_the_end_does_not_wait_for_the_pause() -> None:
@@ -147,7 +147,7 @@ async def test_the_end_does_not_wait_for_the_pause() -> None:
     outbox.add(1)
     relay.stop()
     await asyncio.wait_for(running, 60)
-    assert sink.told == [1, 2]
+    assert sink.seqs == [1, 2]
 
 
 class StuckSink(Sink):
@@ -169,10 +169,10 @@ async def test_a_sink_that_takes_nothing_holds_up_the_end_for_a_moment_only() ->
     relay.stop()
     await relay.run()
     await relay.close()
-    assert (outbox.cursors["memory"], sink.told) == (Cursor(), [])
+    assert (outbox.cursors["memory"], sink.seqs) == (Cursor(), [])
     sink.free.set()
     await carried(outbox, sink)
-    assert (outbox.cursors["memory"].seq, sink.told) == (3, [1, 2, 3])
+    assert (outbox.cursors["memory"].seq, sink.seqs) == (3, [1, 2, 3])
 
 
 async def test_a_sink_that_comes_back_goes_on_where_it_was() -> None:
@@ -185,7 +185,7 @@ async def test_a_sink_that_comes_back_goes_on_where_it_was() -> None:
     sink.free.set()
     relay.stop()
     await running
-    assert sink.told == [1, 2, 3, 4, 5]
+    assert sink.seqs == [1, 2, 3, 4, 5]
 
 
 # ---- one of many ------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ async def until(is_so: Callable[[], bool]) -> None:
     raise AssertionError("it did not come to that")
 
 
-async def test_who_does_not_lead_carries_nothing_and_ends_at_once() -> None:
+async def test_a_follower_writes_nothing_and_ends_at_once() -> None:
     outbox, sink = Outbox(3), Sink()
     outbox.is_ours = False
     relay = Relay(outbox, sink, leader_check_seconds=3600)
@@ -209,10 +209,10 @@ async def test_who_does_not_lead_carries_nothing_and_ends_at_once() -> None:
     relay.stop()
     await asyncio.wait_for(running, 60)
     await relay.close()
-    assert (sink.opened_at, sink.told, outbox.cursors) == (None, [], {"memory": Cursor()})
+    assert (sink.opened_at, sink.seqs, outbox.cursors) == (None, [], {"memory": Cursor()})
 
 
-async def test_who_begins_to_lead_goes_on_where_the_last_one_was() -> None:
+async def test_a_new_leader_continues_at_the_cursor() -> None:
     outbox, sink = Outbox(5), Sink()
     outbox.is_ours = False
     relay = Relay(outbox, sink, pause_seconds=0.001, leader_check_seconds=0.001)
@@ -229,10 +229,10 @@ async def test_who_begins_to_lead_goes_on_where_the_last_one_was() -> None:
     await until(lambda: outbox.cursors["memory"].seq == 9)
     relay.stop()
     await running
-    assert sink.told == [4, 5, 8, 9]
+    assert sink.seqs == [4, 5, 8, 9]
 
 
-async def test_who_no_longer_leads_lets_go_of_what_the_sink_has_not_taken() -> None:
+async def test_a_former_leader_drops_events_that_the_sink_has_not_accepted() -> None:
     """Ours would come after the new leader's events of the same pages."""
     outbox, sink = Outbox(3), StuckSink()
     relay = Relay(outbox, sink, pause_seconds=0.001, leader_check_seconds=0.001)
@@ -244,7 +244,7 @@ async def test_who_no_longer_leads_lets_go_of_what_the_sink_has_not_taken() -> N
     sink.free.set()
     relay.stop()
     await running
-    assert (sink.told, outbox.cursors["memory"]) == ([], Cursor())
+    assert (sink.seqs, outbox.cursors["memory"]) == ([], Cursor())
 
 
 class BusyOutbox(Outbox):
@@ -261,12 +261,12 @@ async def test_the_end_leaves_to_others_what_they_go_on_committing() -> None:
     relay = Relay(outbox, sink, drain_seconds=0.05, is_shared=True)
     await relay.open()
     running = asyncio.ensure_future(relay.run())
-    await until(lambda: bool(sink.told))
+    await until(lambda: bool(sink.seqs))
     relay.stop()
     await asyncio.wait_for(running, 60)
     await relay.close()
-    told = sink.told[-1]
-    assert told - EVENT_BATCH_SIZE <= outbox.cursors["memory"].seq <= told, "cut between telling and writing that down"
+    seqs = sink.seqs[-1]
+    assert seqs - EVENT_BATCH_SIZE <= outbox.cursors["memory"].seq <= seqs, "cut between telling and writing that down"
 
 
 class SilentOutbox(Outbox):
@@ -278,11 +278,11 @@ class SilentOutbox(Outbox):
         return await super().is_leader(sink)
 
 
-async def test_a_database_that_is_away_does_not_hold_up_the_end() -> None:
+async def test_an_unavailable_database_does_not_delay_the_end() -> None:
     outbox, sink = SilentOutbox(3), Sink()
     relay = Relay(outbox, sink, drain_seconds=0.01)
     await relay.open()
     relay.stop()
     await asyncio.wait_for(relay.run(), 60)
     await relay.close()
-    assert sink.told == []
+    assert sink.seqs == []

@@ -132,7 +132,7 @@ def test_a_coloured_belief_is_half_that_of_other_rates(times: float, steps: int)
 
 
 @pytest.mark.parametrize("days", [0.0, -5.0])
-def test_no_time_tells_nothing(days: float) -> None:
+def test_no_elapsed_time_changes_nothing(days: float) -> None:
     belief = gamma_belief(1.0, 5.0)
     assert update_changed(belief, days, OTHERS) == update_unchanged(belief, days, OTHERS) == belief
 
@@ -146,8 +146,8 @@ def test_irregular_visits_find_the_rate(per_day: float, every: float) -> None:
         belief = OTHERS
         for _ in range(60):
             days = every * chance.uniform(0.3, 1.7)
-            told = update_changed if chance.random() < -math.expm1(-per_day * days) else update_unchanged
-            belief = told(belief, days, OTHERS)
+            update = update_changed if chance.random() < -math.expm1(-per_day * days) else update_unchanged
+            belief = update(belief, days, OTHERS)
         found.append(belief.per_day)
     assert per_day * 0.8 < sum(found) / len(found) < per_day * 1.3
 

@@ -55,19 +55,19 @@ def first(kind: PageKind = PageKind.OTHER, **hints: object) -> ChangeHistory:
 
 
 def visited(
-    freshness: ChangeHistory,
-    sight: ChangeStatus,
+    history: ChangeHistory,
+    status: ChangeStatus,
     now: float,
     kind: PageKind = PageKind.OTHER,
     lastmod_at: float | None = None,
 ) -> ChangeHistory:
-    after = update_history(freshness, Observation(sight, kind, lastmod_at=lastmod_at), now, BOUNDS, prior_belief(kind))
+    after = update_history(history, Observation(status, kind, lastmod_at=lastmod_at), now, BOUNDS, prior_belief(kind))
     assert after is not None
     return after
 
 
-def interval(freshness: ChangeHistory, now: float, price: float = PRICE) -> float:
-    return next_visit_at(freshness, now, BOUNDS, price)[0] - now
+def interval(history: ChangeHistory, now: float, price: float = PRICE) -> float:
+    return next_visit_at(history, now, BOUNDS, price)[0] - now
 
 
 @given(histories, hours, kinds, prices)
@@ -77,7 +77,7 @@ def test_a_change_speeds_it_and_an_unchanged_page_slows_it(
     change_history, last = lived(history, kind)
     now = last + apart * 3600
     changed, unchanged = (
-        visited(change_history, sight, now, kind) for sight in (ChangeStatus.CHANGED, ChangeStatus.UNCHANGED)
+        visited(change_history, status, now, kind) for status in (ChangeStatus.CHANGED, ChangeStatus.UNCHANGED)
     )
     before = interval(msgspec.structs.replace(change_history, seen_at=now), now, price)
     assert interval(changed, now, price) <= before * 1.001 <= interval(unchanged, now, price) * 1.002
@@ -85,24 +85,26 @@ def test_a_change_speeds_it_and_an_unchanged_page_slows_it(
 
 
 @given(histories, prices, st.floats(60, 1e6), st.floats(1, 1e4), st.floats(0, 1e9))
-def test_bounds_hold(history: list[tuple[float, bool]], price: float, shortest: float, more: float, on: float) -> None:
+def test_bounds_hold(
+    history: list[tuple[float, bool]], price: float, min_seconds: float, more: float, on: float
+) -> None:
     change_history, last = lived(history)
-    bounds = IntervalBounds(shortest, shortest * more)
+    bounds = IntervalBounds(min_seconds, min_seconds * more)
     at, _ = next_visit_at(change_history, last + on, bounds, price)
-    assert shortest * 0.999 <= at - last <= shortest * more * 1.001
+    assert min_seconds * 0.999 <= at - last <= min_seconds * more * 1.001
 
 
 @given(histories, st.sampled_from([ChangeStatus.CHANGED, ChangeStatus.UNCHANGED]), st.floats(-1e10, 1e10), prices)
 def test_a_jump_of_the_clock_does_no_harm(
-    history: list[tuple[float, bool]], sight: ChangeStatus, jump: float, price: float
+    history: list[tuple[float, bool]], status: ChangeStatus, jump: float, price: float
 ) -> None:
     change_history, last = lived(history)
     now = last + jump
     at, _ = next_visit_at(change_history, now, BOUNDS, price)
     assert at <= now + BOUNDS.max_seconds * 1.001
-    after, longest = visited(change_history, sight, now), last + 2 * BOUNDS.max_seconds
+    after, longest = visited(change_history, status, now), last + 2 * BOUNDS.max_seconds
     assert math.isfinite(rate_per_day(after, now))
-    assert after.rates == visited(change_history, sight, min(now, longest)).rates
+    assert after.rates == visited(change_history, status, min(now, longest)).rates
 
 
 @given(histories)
@@ -129,8 +131,8 @@ def test_failures_teach_nothing_and_are_not_hurried(history: list[tuple[float, b
 
 
 def test_nothing_is_remembered_of_what_was_never_seen() -> None:
-    for sight in (ChangeStatus.FAILED, ChangeStatus.GONE):
-        assert update_history(None, Observation(sight), NOW, BOUNDS, PRIOR) is None
+    for status in (ChangeStatus.FAILED, ChangeStatus.GONE):
+        assert update_history(None, Observation(status), NOW, BOUNDS, PRIOR) is None
 
 
 def test_what_is_gone_is_looked_for_ever_less_and_found_again() -> None:
@@ -192,10 +194,10 @@ def test_dates_that_cannot_be_are_ignored(at: float) -> None:
     assert prior_kind(hinted, NOW) is PageKind.OTHER
     change_history, now = lived([(24.0, True), (24.0, False)])
     at = now + DAY_SECONDS + 1 if at == NOW + 1 else at
-    for sight in (ChangeStatus.CHANGED, ChangeStatus.UNCHANGED):
-        hinted = Observation(sight, PageKind.OTHER, at, at, at, "")
+    for status in (ChangeStatus.CHANGED, ChangeStatus.UNCHANGED):
+        hinted = Observation(status, PageKind.OTHER, at, at, at, "")
         assert update_history(change_history, hinted, now + DAY_SECONDS, BOUNDS, PRIOR) == visited(
-            change_history, sight, now + DAY_SECONDS
+            change_history, status, now + DAY_SECONDS
         )
     assert next_visit_at(change_history, now, BOUNDS, PRICE, at) == next_visit_at(change_history, now, BOUNDS, PRICE)
 
@@ -205,8 +207,8 @@ def test_changefreq_colours_the_beginning_and_is_soon_outweighed() -> None:
     assert interval(lively, NOW) < interval(first(), NOW) < interval(quiet, NOW)
     assert interval(quiet, NOW) / interval(lively, NOW) > 1.5
     for day in range(1, 15):
-        now, sight = NOW + day * DAY_SECONDS, ChangeStatus.UNCHANGED if day % 4 else ChangeStatus.CHANGED
-        lively, quiet = visited(lively, sight, now), visited(quiet, sight, now)
+        now, status = NOW + day * DAY_SECONDS, ChangeStatus.UNCHANGED if day % 4 else ChangeStatus.CHANGED
+        lively, quiet = visited(lively, status, now), visited(quiet, status, now)
     assert interval(quiet, now) / interval(lively, now) < 1.1
 
 
@@ -216,7 +218,7 @@ def test_what_a_page_says_of_itself_counts_more_than_its_sitemap() -> None:
     assert interval(silent, NOW) < interval(listed, NOW) < interval(said, NOW)
 
 
-def test_a_change_that_is_dated_tells_how_long_it_has_been_quiet() -> None:
+def test_a_dated_change_gives_the_quiet_time() -> None:
     change_history, now = lived([(240.0, False)])
     later = now + 10 * DAY_SECONDS
     seen = [Observation(ChangeStatus.CHANGED, last_modified_at=later - days * DAY_SECONDS) for days in (0.5, 5.0)]
@@ -229,10 +231,10 @@ def test_a_sitemap_is_believed_while_it_is_right() -> None:
     change_history, now = lived([(24.0 * 10, False)])
     soon = "its sitemap reports a change; next visit after 1 h"
     for _ in range(2):
-        told = now + 3600.0
-        assert next_visit_at(change_history, told + 60, BOUNDS, PRICE, told) == (now + 3600.0, soon)
+        reported_at = now + 3600.0
+        assert next_visit_at(change_history, reported_at + 60, BOUNDS, PRICE, reported_at) == (now + 3600.0, soon)
         now += 2 * DAY_SECONDS
-        change_history = visited(change_history, ChangeStatus.UNCHANGED, now, lastmod_at=told)
+        change_history = visited(change_history, ChangeStatus.UNCHANGED, now, lastmod_at=reported_at)
     assert next_visit_at(change_history, now + DAY_SECONDS, BOUNDS, PRICE, now + 10) == next_visit_at(
         change_history, now, BOUNDS, PRICE
     )
@@ -247,7 +249,7 @@ def test_a_page_that_may_answer_with_304_is_asked_sooner() -> None:
 
 
 @pytest.mark.parametrize(
-    ("freshness", "why"),
+    ("history", "why"),
     [
         (ChangeHistory(NOW, FEW), "new, assumed to change about every 19 d; next visit after 5 d"),
         (
@@ -257,8 +259,8 @@ def test_a_page_that_may_answer_with_304_is_asked_sooner() -> None:
         (ChangeHistory(NOW, MORE, visits=2, tried_at=NOW, misses=1), "failed once; next visit after 5.3 d"),
     ],
 )  # fmt: skip
-def test_people_are_told_why(freshness: ChangeHistory, why: str) -> None:
-    assert next_visit_at(freshness, NOW, BOUNDS, PRICE)[1] == why
+def test_the_reason_is_readable(history: ChangeHistory, why: str) -> None:
+    assert next_visit_at(history, NOW, BOUNDS, PRICE)[1] == why
 
 
 @pytest.mark.parametrize(
@@ -287,8 +289,8 @@ def test_pages_teach_what_to_believe_of_new_ones() -> None:
     assert sum(tally.weights) == pytest.approx(100)  # each page once
     assert prior_belief(PageKind.OTHER, tally).per_day > 5 * PRIOR.per_day
     assert update_prior(tally, None, first()) == tally
-    for sight in (ChangeStatus.FAILED, ChangeStatus.GONE):
-        assert update_prior(tally, change_history, visited(change_history, sight, now + DAY_SECONDS)) == tally
+    for status in (ChangeStatus.FAILED, ChangeStatus.GONE):
+        assert update_prior(tally, change_history, visited(change_history, status, now + DAY_SECONDS)) == tally
 
 
 def test_what_was_stored_before_rates_were_is_a_page_of_which_nothing_is_known() -> None:
@@ -296,11 +298,11 @@ def test_what_was_stored_before_rates_were_is_a_page_of_which_nothing_is_known()
     change_history = msgspec.json.decode(old, type=ChangeHistory)
     assert (change_history.visits, change_history.changes, change_history.rates) == (9, 3, b"")
     assert interval(change_history, NOW) == pytest.approx(interval(first(), NOW), rel=1e-3)
-    for sight in (ChangeStatus.CHANGED, ChangeStatus.UNCHANGED):
-        after = visited(change_history, sight, NOW + DAY_SECONDS)
+    for status in (ChangeStatus.CHANGED, ChangeStatus.UNCHANGED):
+        after = visited(change_history, status, NOW + DAY_SECONDS)
         assert after.visits == 10
         assert interval(after, NOW + DAY_SECONDS) == pytest.approx(
-            interval(visited(first(), sight, NOW + DAY_SECONDS), NOW + DAY_SECONDS), 1e-3
+            interval(visited(first(), status, NOW + DAY_SECONDS), NOW + DAY_SECONDS), 1e-3
         )
         assert sum(update_prior(Tally(), change_history, after).weights) == pytest.approx(1)
 

@@ -89,12 +89,12 @@ def test_the_price_gives_the_least_mean_age() -> None:
         assert sum(mean_age_days(rate, 1 / often) for rate, often in zip(RATES, moved, strict=True)) > best
 
 
-def test_the_first_price_is_one_visit_for_each_page_in_turn() -> None:
+def test_the_first_price_is_one_visit_for_each_page() -> None:
     assert interval_days(0.05, initial_price(5000, 1000.0)) == pytest.approx(5.0, rel=1e-3)
     assert initial_price(0, 1000.0) > 0
 
 
-def test_the_price_finds_the_budget() -> None:
+def test_the_price_converges_to_the_budget() -> None:
     """Pages are planned again when they are visited; a tenth of them each day."""
     pages, price = RATES * 10, 1000.0
     planned = [interval_days(rate, price) for rate in pages]
@@ -108,7 +108,7 @@ def test_the_price_finds_the_budget() -> None:
 @pytest.mark.parametrize(
     ("planned", "overdue", "allowed"), [(math.nan, 0, 5.0), (math.inf, 0, 5.0), (0.0, 0, 5.0), (5.0, 0, 0.0)]
 )
-def test_a_price_is_kept_when_nothing_can_be_told(planned: float, overdue: int, allowed: float) -> None:
+def test_a_price_stays_without_information(planned: float, overdue: int, allowed: float) -> None:
     assert next_price(3.0, planned, overdue, allowed, 1.0) == 3.0
     assert next_price(3.0, 9.0, 0, 5.0, -1.0) == 3.0
 

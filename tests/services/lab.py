@@ -83,7 +83,7 @@ class Lab:
         return self._list(DLQ)
 
     @property
-    def held(self) -> list[bytes]:
+    def claimed(self) -> list[bytes]:
         """The items in the lists of all fetchers."""
         return [item for key in self.redis.scan_iter(f"{QUEUE}:processing:*", _type="list") for item in self._list(key)]
 
@@ -130,7 +130,7 @@ class Lab:
             await app.close()
 
 
-def told_urls(found: Sequence[tuple[bytes, bytes]]) -> set[str]:
+def published_urls(found: Sequence[tuple[bytes, bytes]]) -> set[str]:
     """The URLs of these messages of the topic."""
     return {value.split(b'"')[7].decode() for _, value in found}
 

@@ -68,7 +68,7 @@ def test_only_the_urls_own_failures_spend_its_attempts() -> None:
     assert isinstance(retried, Wait) and retried.is_retry and retried.item.task.attempt == 1
     limited = after(Failed("HTTP 429", FailureKind.RATE_LIMITED, status=429))
     assert isinstance(limited, Wait) and not limited.is_retry and limited.item.task.attempt == 0
-    assert limited.at == NOW + 5, "when its host has its next turn"
+    assert limited.at == NOW + 5, "when its host may be requested again"
 
 
 def test_a_redirect_goes_on_at_another_host_under_the_same_name() -> None:

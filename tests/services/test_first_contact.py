@@ -47,8 +47,8 @@ async def test_it_counts_shows_and_is_said(lab: Lab, trouble: Manner | None, cap
     caplog.set_level("INFO", "tenax")
     days = Days()
     watching = Watching(days)
-    manners = now_and_then(HEALTHY, trouble, lambda _: days.time() < HOUR) if trouble is not None else HEALTHY
-    async with Site(manners, "127.0.0.64", now=days.time) as site:
+    behaviours = now_and_then(HEALTHY, trouble, lambda _: days.time() < HOUR) if trouble is not None else HEALTHY
+    async with Site(behaviours, "127.0.0.64", now=days.time) as site:
         if trouble is None:
             await shut(site)
         lab.enqueue(*(site.url(path) for path in PATHS))
@@ -64,8 +64,8 @@ async def test_it_counts_shows_and_is_said(lab: Lab, trouble: Manner | None, cap
     assert max(backoff for _, _, backoff, _ in watching.seen) == 300.0
     assert lab.dead == []
     assert [item.decode() for item in lab.queue] == [site.url(path) for path in PATHS], "in their order"
-    told = [record for record in caplog.records if record.message == "host backing off"]
-    facts = [record.__dict__["fields"] for record in told]
-    assert len(told) >= 8
-    assert len({fact["until"] for fact in facts}) == len(told), "each of them once"
+    records = [record for record in caplog.records if record.message == "host backing off"]
+    facts = [record.__dict__["fields"] for record in records]
+    assert len(records) >= 8
+    assert len({fact["until"] for fact in facts}) == len(records), "each of them once"
     assert all(fact["why"] and fact["host"] == site.origin for fact in facts)

@@ -34,9 +34,9 @@ async def test_urls_that_stay_broken_on_a_host_that_is_up(lab: Lab, trouble: Man
     """Its root answers, so each probe finds it up; ten of its pages never do. The host backs off again and again."""
     days = Days()
     leaping = Leaping(days)
-    manners: dict[str, Manner] = {"/robots.txt": OPEN, "/": page("/"), **dict.fromkeys(BROKEN, trouble)}
+    behaviours: dict[str, Manner] = {"/robots.txt": OPEN, "/": page("/"), **dict.fromkeys(BROKEN, trouble)}
     settings = {**PACE, "page_fetcher.request_timeout_seconds": PATIENCE_SECONDS}
-    async with Site(manners, "127.0.0.57", now=days.time) as site:
+    async with Site(behaviours, "127.0.0.57", now=days.time) as site:
         urls = [site.url(path) for path in BROKEN]
         lab.enqueue(*urls, site.url("/"))
         async with lab.fetching([site], settings, days.clock, leaping) as fetcher:
@@ -96,17 +96,17 @@ async def test_a_name_that_does_not_exist_is_the_failure_of_its_urls(
             assert (fetcher.metrics.breakers_opened, fetcher.metrics.requeued) == (0, 0)
     assert sorted(lab.dead) == sorted(url.encode() for url in urls)
     assert {lab.reason(url)["reason"] for url in urls} == {"no such host (tried 3 times)"}
-    told = [record.message for record in caplog.records]
-    assert told.count("given up") == len(urls)
-    assert told.count("visit failed, will be retried") == 2 * len(urls)
+    messages = [record.message for record in caplog.records]
+    assert messages.count("given up") == len(urls)
+    assert messages.count("visit failed, will be retried") == 2 * len(urls)
 
 
 async def test_an_outage_spends_no_attempt_of_a_url_that_was_not_well_before(lab: Lab) -> None:
     """It failed twice by itself. Then its host is down for two hours, and up again: it is not given up for that."""
     days = Days()
     leaping = Leaping(days)
-    manners = now_and_then(HEALTHY, status("503 Service Unavailable"), lambda _: days.time() < 2 * HOUR)
-    async with Site(manners, "127.0.0.58", now=days.time) as site:
+    behaviours = now_and_then(HEALTHY, status("503 Service Unavailable"), lambda _: days.time() < 2 * HOUR)
+    async with Site(behaviours, "127.0.0.58", now=days.time) as site:
         urls = [site.url(f"/{number}") for number in range(10)]
         lab.enqueue(*urls)
         for url in urls:

@@ -19,14 +19,14 @@ HOST = HostRecord(origin="http://a.example", domain="", next_at=NOW - 1, page_co
 class Counting(UnsharedHosts):
     """Hosts that count their calls."""
 
-    asked = told = 0
+    reads = updates = 0
 
     async def acquire(self, record: HostRecord) -> HostRecord:
-        self.asked += 1
+        self.reads += 1
         return await super().acquire(record)
 
     async def update(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
-        self.told += 1
+        self.updates += 1
         return await super().update(origin, fallback, rule)
 
 
@@ -47,8 +47,8 @@ def test_pages_are_counted_quietly(changes: dict[str, object], is_quiet: bool) -
     assert has_only_counter_changes(HOST, msgspec.structs.replace(HOST, **changes), NOW) is is_quiet
 
 
-@pytest.mark.parametrize(("is_unpaced", "asked", "told"), [(True, 1, 1), (False, 5, 6)])
-async def test_only_unpaced_hosts_are_spared(is_unpaced: bool, asked: int, told: int) -> None:
+@pytest.mark.parametrize(("is_unpaced", "reads", "updates"), [(True, 1, 1), (False, 5, 6)])
+async def test_only_unpaced_hosts_are_spared(is_unpaced: bool, reads: int, updates: int) -> None:
     near, clock = MemoryHosts(), ManualClock(NOW)
     shared = Counting(near)
     hosts = CachedHosts(shared, near, clock, lambda origin: is_unpaced)
@@ -60,10 +60,10 @@ async def test_only_unpaced_hosts_are_spared(is_unpaced: bool, asked: int, told:
     await hosts.update(HOST.origin, record, lambda record: msgspec.structs.replace(record, breaker="open"))
     found = hosts.get(HOST.origin)
     assert found is not None and found.breaker == "open"
-    assert (shared.asked, shared.told) == (asked, told)
+    assert (shared.reads, shared.updates) == (reads, updates)
     clock.advance(CACHE_SECONDS)
     await hosts.acquire(HOST)
-    assert shared.asked == asked + 1
+    assert shared.reads == reads + 1
 
 
 def _one_page_more(record: HostRecord) -> HostRecord:

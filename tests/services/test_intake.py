@@ -62,7 +62,7 @@ def test_what_lies_far_behind_is_found_bit_by_bit() -> None:
     assert found == urls("well", 5)
 
 
-def test_a_queue_that_was_looked_through_in_vain_is_looked_at_bit_by_bit_until_somebody_is_back() -> None:
+def test_after_an_empty_scan_the_queue_is_scanned_step_by_step_until_a_host_is_back() -> None:
     intake, queue = Intake(), urls("dead", 4 * HEAD) + urls("back", 5) + urls("dead", HEAD, 4 * HEAD)
     ends = []
     for _ in range(6):
@@ -93,14 +93,14 @@ def test_a_host_that_was_passed_over_is_not_overtaken_by_itself() -> None:
     assert look(intake, queue, room) == urls("a", 4, 2)
 
 
-def test_no_more_is_taken_than_asked_for_and_the_rest_comes_next() -> None:
+def test_no_more_than_the_limit_is_taken_and_the_others_come_next() -> None:
     intake, queue = Intake(), urls("a", 10)
     assert look(intake, queue, Counter(a=100), most=4) == urls("a", 4)
     assert not intake.is_exhausted
     assert look(intake, queue, Counter(a=100)) == urls("a", 6, 4)
 
 
-def test_what_is_no_url_is_taken_whoever_waits() -> None:
+def test_an_item_that_is_no_url_is_taken_at_once() -> None:
     intake, queue = Intake(), [*urls("dead", 3), b"no url", b"\xff"]
     found = [intake.select_items(queue, span, lambda origin: 0, 10).items for span in intake.scan_spans()]
     assert found == [[b"no url", b"\xff"]]

@@ -41,7 +41,7 @@ def test_a_url_is_asked_for_as_it_is_written(raw: bytes, asked_for: str, origin:
     ["user:secret", "secret", ":secret", "user:se@cret", "user:'secret\"", "us\ter:secret", "u%40r:secret%2F"],
 )
 @pytest.mark.parametrize("start", ["http://", "HTTP://", "http:\\\\", "http:/", "http:", "http:////"])
-def test_a_user_and_a_password_are_shown_to_nobody(start: str, userinfo: str) -> None:
+def test_a_user_and_a_password_are_never_shown(start: str, userinfo: str) -> None:
     """However they are written, as long as a browser would read them as such."""
     item = parse_item(f"{start}{userinfo}@a.example/b?c=d@e#f".encode(), NOW)
     assert isinstance(item, Item)
@@ -49,7 +49,7 @@ def test_a_user_and_a_password_are_shown_to_nobody(start: str, userinfo: str) ->
     assert item.task.url == "http://a.example/b?c=d@e"
 
 
-def test_an_at_sign_elsewhere_is_no_user() -> None:
+def test_an_at_sign_after_the_host_is_no_user() -> None:
     item = parse_item(b"http://a.example/@user:word?to=a@b.example", NOW)
     assert isinstance(item, Item)
     assert item.url == "http://a.example/@user:word?to=a@b.example"
@@ -68,7 +68,7 @@ def test_whatever_comes_is_an_item_or_a_reason(raw: bytes) -> None:
         assert again.task.url == item.task.url
 
 
-def test_an_item_is_led_away_by_a_redirect_to_another_host() -> None:
+def test_a_redirect_to_another_host_moves_the_item_away() -> None:
     item = parse_item(b"http://a.example/x", 0.0)
     assert isinstance(item, Item) and not item.is_redirected_away
     hop = Hop("http://a.example/x", 302)

@@ -20,10 +20,10 @@ SHORT = {
 }
 
 
-async def test_who_leads_to_a_host_that_is_down_is_not_asked_again_and_again(lab: Lab) -> None:
+async def test_a_host_that_redirects_to_a_host_that_is_down_is_not_requested_repeatedly(lab: Lab) -> None:
     async with Site({"/robots.txt": OPEN, "/there": unavailable}, "127.0.0.71") as down:
-        manners = {"/robots.txt": OPEN, "/away": leads_to(down.url("/there")), **{path: page("/") for path in PATHS}}
-        async with Site(manners, "127.0.0.72") as site:
+        behaviours = {"/robots.txt": OPEN, "/away": leads_to(down.url("/there")), **{path: page("/") for path in PATHS}}
+        async with Site(behaviours, "127.0.0.72") as site:
             lab.enqueue(down.url("/there"))
             async with lab.fetching([site, down], LONG) as fetcher:
                 await until(lambda: fetcher.in_flight_items.is_blocked)
@@ -38,9 +38,11 @@ async def test_who_leads_to_a_host_that_is_down_is_not_asked_again_and_again(lab
 
 async def test_they_arrive_when_it_is_back(lab: Lab) -> None:
     is_down = True
-    manners = now_and_then({"/robots.txt": OPEN, "/": page("/"), "/there": page("/")}, unavailable, lambda _: is_down)
+    behaviours = now_and_then(
+        {"/robots.txt": OPEN, "/": page("/"), "/there": page("/")}, unavailable, lambda _: is_down
+    )
     async with (
-        Site(manners, "127.0.0.73") as other,
+        Site(behaviours, "127.0.0.73") as other,
         Site({"/robots.txt": OPEN, "/away": leads_to(other.url("/there"))}, "127.0.0.74") as site,
     ):
         lab.enqueue(site.url("/away"))
@@ -58,8 +60,8 @@ async def test_there_is_room_for_others_beside_them(lab: Lab) -> None:
     """No more items that wait for a host that is down are in memory than of any other host."""
     away = [f"/away/{number}" for number in range(40)]
     async with Site({"/robots.txt": OPEN, "/there": unavailable}, "127.0.0.75") as down:
-        manners = {"/robots.txt": OPEN, **{path: leads_to(down.url("/there")) for path in away}}
-        async with Site(manners, "127.0.0.76") as site, Site({"/robots.txt": OPEN, "/": page("/")}) as well:
+        behaviours = {"/robots.txt": OPEN, **{path: leads_to(down.url("/there")) for path in away}}
+        async with Site(behaviours, "127.0.0.76") as site, Site({"/robots.txt": OPEN, "/": page("/")}) as well:
             lab.enqueue(down.url("/there"), *(site.url(path) for path in away), well.url("/"))
             settings = {**LONG, "page_fetcher.rate_limit_per_second": 50.0, "page_fetcher.max_in_flight": 20}
             async with lab.fetching([site, down, well], settings) as fetcher:

@@ -16,7 +16,7 @@ PATHS = [f"/{number}" for number in range(20)]
 
 
 @pytest.mark.parametrize("rate", [0.0, 50.0])
-async def test_three_thousand_urls_of_a_dead_host_hold_nobody_up(lab: Lab, rate: float) -> None:
+async def test_three_thousand_urls_of_a_dead_host_delay_no_other_host(lab: Lab, rate: float) -> None:
     port = free_port()
     dead = [f"http://127.0.0.1:{port}/{number}" for number in range(3000)]
     async with Site({"/robots.txt": rules(""), **{path: page("/") for path in PATHS}}, "127.0.0.59") as well:
@@ -30,7 +30,7 @@ async def test_three_thousand_urls_of_a_dead_host_hold_nobody_up(lab: Lab, rate:
     assert lab.dead == []
 
 
-async def test_the_first_url_of_an_unknown_host_keeps_its_place(lab: Lab) -> None:
+async def test_the_first_url_of_an_unknown_host_keeps_its_position(lab: Lab) -> None:
     async with Site({"/robots.txt": rules(""), **{path: page("/") for path in PATHS}}) as site:
         lab.enqueue(*(site.url(path) for path in PATHS))
         async with lab.fetching([site], {"page_fetcher.rate_limit_per_second": 50.0}):
@@ -41,8 +41,8 @@ async def test_the_first_url_of_an_unknown_host_keeps_its_place(lab: Lab) -> Non
 async def test_a_large_host_is_refilled_in_order(lab: Lab) -> None:
     """More URLs than one host may have in memory, and others behind them."""
     paths = [f"/{number}" for number in range(100)]
-    manners = {"/robots.txt": rules(""), **{path: page("/") for path in paths}}
-    async with Site(manners, "127.0.0.60") as large, Site(manners, "127.0.0.61") as small:
+    behaviours = {"/robots.txt": rules(""), **{path: page("/") for path in paths}}
+    async with Site(behaviours, "127.0.0.60") as large, Site(behaviours, "127.0.0.61") as small:
         lab.enqueue(*(large.url(path) for path in paths), *(small.url(path) for path in paths[:3]))
         settings = {"page_fetcher.rate_limit_per_second": 200.0, "page_fetcher.max_in_flight": 100}
         async with lab.fetching([large, small], settings):
@@ -51,7 +51,7 @@ async def test_a_large_host_is_refilled_in_order(lab: Lab) -> None:
     assert [hit.path for hit in small.hits] == ["/robots.txt", *paths[:3]]
 
 
-async def test_what_goes_back_because_its_host_rests_goes_where_it_came_from(lab: Lab) -> None:
+async def test_items_of_a_host_that_backs_off_return_to_the_head(lab: Lab) -> None:
     async with Site({"/robots.txt": unavailable}, "127.0.0.62") as ill:
         urls = [ill.url(path).encode() for path in PATHS]
         lab.enqueue(*urls)
@@ -69,7 +69,7 @@ async def _queue(lab: Lab) -> RedisQueue:
     return await RedisQueue.open(lab.config([]).page_fetcher, "me")
 
 
-async def test_items_are_taken_from_the_middle_by_their_places(lab: Lab) -> None:
+async def test_items_are_taken_from_the_middle_by_index(lab: Lab) -> None:
     lab.enqueue(*"abcabcabc")
     queue = await _queue(lab)
     try:
@@ -81,10 +81,10 @@ async def test_items_are_taken_from_the_middle_by_their_places(lab: Lab) -> None
         assert await queue.take(0, 10, [b"a", b"b"]) == [b"a", b"b"]
         assert lab.queue == [b"c", b"b", b"a"]
         assert await queue.take(0, 10, [b"x"]) == []
-        assert lab.held == [b"a", b"c", b"b", b"c", b"a", b"b"]
+        assert lab.claimed == [b"a", b"c", b"b", b"c", b"a", b"b"]
         await queue.settle(to_front=[b"a", b"b"], to_back=[b"c"])
         assert lab.queue == [b"a", b"b", b"c", b"b", b"a", b"c"]
-        assert lab.held == [b"c", b"a", b"b"]
+        assert lab.claimed == [b"c", b"a", b"b"]
     finally:
         await queue.close()
 
@@ -101,7 +101,7 @@ async def test_a_list_that_cannot_be_written_to_loses_nothing(lab: Lab, wrong: s
         lab.redis.set(wrong, "something else")
         with pytest.raises(ConfigError, match="WRONGTYPE"):
             await queue.settle(to_back=[b"b"], dead_letters=[DeadLetterItem(b"a", b"{}")], to_front=[b"c"])
-        assert {*lab.held, *(lab.queue if wrong != QUEUE else [])} == {b"a", b"b", b"c"}
+        assert {*lab.claimed, *(lab.queue if wrong != QUEUE else [])} == {b"a", b"b", b"c"}
     finally:
         await queue.close()
 

@@ -62,7 +62,7 @@ async def test_the_two_hour_outage(lab: Lab) -> None:
             def look() -> None:
                 state = numbers.values()["page_fetcher_circuit_breaker_state"]
                 assert isinstance(state, (int, float))
-                in_the_middle.append((len(lab.queue), len(lab.held), len(lab.dead), state))
+                in_the_middle.append((len(lab.queue), len(lab.claimed), len(lab.dead), state))
 
             days.at(DOWN_AT, lambda: shut(site))
             days.at(HOUR, look)
@@ -70,7 +70,7 @@ async def test_the_two_hour_outage(lab: Lab) -> None:
             await until(lambda: lab.is_settled)
             # Before the outage it was asked for robots.txt and nine pages.
             done = len([hit for hit in site.hits if hit.at < DOWN_AT]) - 1
-            assert in_the_middle == [(len(urls) - done, 0, 0, 1)], "the queue is intact, and nothing is held"
+            assert in_the_middle == [(len(urls) - done, 0, 0, 1)], "the queue is intact, and nothing is claimed"
             assert (numbers.breakers_opened, numbers.breakers_closed, numbers.failed) == (1, 1, 0)
             assert numbers.probes["success"] == 1
             assert 24 <= numbers.probes["failure"] <= 29
@@ -98,9 +98,9 @@ async def test_an_outage_as_the_site_sees_it(lab: Lab, trouble: Manner) -> None:
     """After a few requests one HEAD at a time, at 30, 60, 120, 240 and from then on 300 seconds."""
     days = Days()
     leaping = Leaping(days)
-    manners = now_and_then(HEALTHY, trouble, lambda _: DOWN_AT < days.time() < UP_AT)
+    behaviours = now_and_then(HEALTHY, trouble, lambda _: DOWN_AT < days.time() < UP_AT)
     settings = {**PACE, "page_fetcher.request_timeout_seconds": PATIENCE_SECONDS}
-    async with Site(manners, "127.0.0.49", now=days.time) as site:
+    async with Site(behaviours, "127.0.0.49", now=days.time) as site:
         lab.enqueue(*(site.url(path) for path in PATHS))
         async with lab.fetching([site], settings, days.clock, leaping) as fetcher:
             leaping.fetcher = fetcher
@@ -121,8 +121,8 @@ async def test_a_host_that_is_down_when_it_is_first_met(lab: Lab, trouble: Manne
     """Not even its robots.txt can be fetched; it is found up no later than any other host."""
     days = Days()
     leaping = Leaping(days)
-    manners = now_and_then(HEALTHY, trouble, lambda _: days.time() < 2 * HOUR)
-    async with Site(manners, "127.0.0.56", now=days.time) as site:
+    behaviours = now_and_then(HEALTHY, trouble, lambda _: days.time() < 2 * HOUR)
+    async with Site(behaviours, "127.0.0.56", now=days.time) as site:
         lab.enqueue(*(site.url(path) for path in PATHS))
         async with lab.fetching([site], PACE, days.clock, leaping) as fetcher:
             leaping.fetcher = fetcher
@@ -149,7 +149,7 @@ async def test_a_host_beside_the_one_that_is_down_goes_on(lab: Lab) -> None:
             well_at = days.time()
             await until(lambda: lab.is_settled)
             assert fetcher.metrics.fetched == 2 * len(PATHS)
-    assert well_at < 120, "one a second, and not held up by the other"
+    assert well_at < 120, "one a second, and not delayed by the other"
     assert min(gaps(well.hits)) >= 0.999
     assert lab.dead == []
 
@@ -168,12 +168,12 @@ async def test_new_urls_of_another_host_are_noticed_while_nothing_is_taken(lab: 
     assert sorted(lab.queue) == sorted(ill.url(path).encode() for path in PATHS)
 
 
-async def test_a_host_that_asks_for_a_long_rest_gets_it(lab: Lab) -> None:
+async def test_a_host_that_asks_for_a_long_backoff_gets_it(lab: Lab) -> None:
     """A 429 that names half an hour: its URLs are requeued, and nothing is requested before then."""
     days = Days()
     leaping = Leaping(days)
-    manners = now_and_then(HEALTHY, too_many_requests("1800"), lambda _: 5.5 < days.time() < 60)
-    async with Site(manners, "127.0.0.54", now=days.time) as site:
+    behaviours = now_and_then(HEALTHY, too_many_requests("1800"), lambda _: 5.5 < days.time() < 60)
+    async with Site(behaviours, "127.0.0.54", now=days.time) as site:
         lab.enqueue(*(site.url(path) for path in PATHS))
         async with lab.fetching([site], PACE, days.clock, leaping) as fetcher:
             leaping.fetcher = fetcher

@@ -44,7 +44,7 @@ async def test_a_reader_that_knows_only_the_specification_finds_every_page(lab: 
     assert lab.dead == []
 
 
-async def test_the_memory_for_bodies_is_kept_and_given_back(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_memory_for_bodies_is_reserved_and_released(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tenax.fetch.body_intake.RETRY_SECONDS", 0.1)  # a body without room is retried soon
     length, limit = 2_000_000, 4 * 1024 * 1024
     paths = [f"/{number}" for number in range(20)]
@@ -53,8 +53,8 @@ async def test_the_memory_for_bodies_is_kept_and_given_back(lab: Lab, monkeypatc
     async def large(exchange: Exchange) -> None:
         await exchange.answer(body, headers={"Content-Type": "text/html", "Content-Encoding": "gzip"})
 
-    manners = {"/robots.txt": OPEN, "/missing": status("404 Not Found"), **dict.fromkeys(paths, large)}
-    async with Site(manners) as site:
+    behaviours = {"/robots.txt": OPEN, "/missing": status("404 Not Found"), **dict.fromkeys(paths, large)}
+    async with Site(behaviours) as site:
         lab.enqueue(*[site.url(path) for path in [*paths, "/missing"]])
         settings = {"crawl.max_body_memory_bytes": limit, "politeness.connections_per_host": 20}
         async with lab.fetching([site], settings) as fetcher:
@@ -66,7 +66,7 @@ async def test_the_memory_for_bodies_is_kept_and_given_back(lab: Lab, monkeypatc
     assert [hit.path for hit in site.hits].count(paths[0]) == 1
 
 
-async def test_a_url_is_asked_for_and_told_just_as_it_was_queued(lab: Lab) -> None:
+async def test_a_url_is_requested_and_published_exactly_as_queued(lab: Lab) -> None:
     """Its parameters keep their order and names; its fragment and password go nowhere."""
     async with Site({"/robots.txt": OPEN, "/a": page("/")}) as site:
         url = f"http://user:secret@127.0.0.1:{site.port}/a?z=1&utm_source=x&a=%7E2#here"
@@ -77,11 +77,11 @@ async def test_a_url_is_asked_for_and_told_just_as_it_was_queued(lab: Lab) -> No
     assert hit.path == "/a?z=1&utm_source=x&a=%7E2"
     assert "authorization" not in hit.headers
     [(key, value)] = read(lab.kafka.servers, lab.topic, 1)
-    told = url.replace("user:secret@", "***@")
-    assert key == hashlib.sha256(told.encode()).hexdigest().encode()
-    assert f'"url":"{told}"'.encode() in value
+    published_url = url.replace("user:secret@", "***@")
+    assert key == hashlib.sha256(published_url.encode()).hexdigest().encode()
+    assert f'"url":"{published_url}"'.encode() in value
     assert b"secret" not in value
-    assert lab.page(told) is not None
+    assert lab.page(published_url) is not None
 
 
 async def test_robots_txt_is_obeyed_for_the_user_agent_that_is_sent(lab: Lab) -> None:
@@ -108,7 +108,7 @@ BAD = {
 }
 
 
-async def test_what_is_no_url_goes_to_the_dead_letters_and_stops_nothing(lab: Lab) -> None:
+async def test_an_item_that_is_no_url_becomes_a_dead_letter_and_stops_nothing(lab: Lab) -> None:
     async with Site({"/robots.txt": OPEN, "/good": page("/")}) as site:
         lab.enqueue(*BAD, site.url("/good"))
         async with lab.fetching([site]) as fetcher:
@@ -180,7 +180,7 @@ async def test_an_empty_page_is_no_page(lab: Lab) -> None:
     assert lab.reason(site.url("/empty"))["reason"] == "empty"
 
 
-async def test_a_redirect_is_followed_and_the_page_kept_under_the_url_of_the_queue(lab: Lab) -> None:
+async def test_a_redirect_is_followed_and_the_page_stored_under_the_queued_url(lab: Lab) -> None:
     async with (
         Site({"/robots.txt": OPEN, "/end": page("/")}, "127.0.0.45") as other,
         Site({"/robots.txt": OPEN, "/a": leads_to("/b", "301 Moved"), "/b": leads_to(other.url("/end"))}) as site,
@@ -225,7 +225,7 @@ async def test_what_robots_txt_forbids_is_skipped_at_every_hop(lab: Lab) -> None
     assert [hit.path for hit in site.hits] == ["/robots.txt", "/yes"]
 
 
-async def test_the_same_url_twice_in_the_queue_is_told_twice_and_settled_twice(lab: Lab) -> None:
+async def test_the_same_url_twice_in_the_queue_is_published_and_settled_twice(lab: Lab) -> None:
     async with Site({"/robots.txt": OPEN, "/a": page("/")}) as site:
         lab.enqueue(site.url("/a"), site.url("/a"))
         async with lab.fetching([site]) as fetcher:
@@ -274,12 +274,12 @@ async def test_a_host_with_very_many_urls_does_not_keep_the_others_out(lab: Lab)
     assert len(lab.queue) + len(lab.dead) == 500, "all that was not fetched is in the queue"
 
 
-async def test_a_url_of_very_many_hosts_is_held_only_up_to_the_bound(lab: Lab) -> None:
+async def test_no_more_than_max_in_flight_items_of_many_hosts_are_claimed(lab: Lab) -> None:
     async with Site({"/robots.txt": OPEN, **{f"/{number}": page("/") for number in range(200)}}) as site:
         lab.enqueue(*(site.url(f"/{number}") for number in range(200)))
         most = 0
         async with lab.fetching([site], {"page_fetcher.max_in_flight": 10}) as fetcher:
             while not lab.is_settled:
-                most = max(most, len(lab.held), len(fetcher.in_flight_items))
+                most = max(most, len(lab.claimed), len(fetcher.in_flight_items))
                 await asyncio.sleep(0)
         assert 0 < most <= 10

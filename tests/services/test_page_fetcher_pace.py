@@ -40,11 +40,11 @@ def test_every_number_reaches_the_rule_it_belongs_to() -> None:
     assert (politeness.robots_max_retry_seconds, politeness.robots_on_unreachable) == (99.0, "disallow")
 
 
-def test_by_default_it_says_who_it_is_as_a_crawl_does() -> None:
+def test_by_default_it_identifies_itself_like_a_crawl() -> None:
     assert fetch_config(Config()).fetch.user_agent == ""
 
 
-def test_a_host_has_a_tenth_of_the_hand_unless_it_is_in_a_hurry() -> None:
+def test_a_host_gets_a_tenth_of_max_in_flight_unless_it_is_unpaced() -> None:
     assert max_items_per_host(Config()) == 100
     fast = load_config(flags={"page_fetcher.rate_limit_per_second": SettingValue(0.0, "test", is_typed=True)}).config
     assert max_items_per_host(fast) == 1000

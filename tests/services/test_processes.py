@@ -17,7 +17,7 @@ import pytest
 from tests.e2e.program import Ended, end_all, ended, environment, start, tenax
 from tests.servers.kafka import read
 from tests.servers.processes import free_port
-from tests.services.lab import Lab, told_urls, until
+from tests.services.lab import Lab, published_urls, until
 from tests.site.politeness import slow
 from tests.site.robots import page, rules
 from tests.site.server import Exchange, Site
@@ -65,19 +65,19 @@ async def test_killed_in_the_middle_no_url_is_lost(lab: Lab) -> None:
             if kill > 0:  # one wait for the lease to expire is enough
                 lab.redis.delete(*lab.redis.scan_iter("crawler:worker:*"))
             await until(lambda: not [*lab.redis.scan_iter("crawler:worker:*")])
-        assert lab.held, "it was killed in the middle"
+        assert lab.claimed, "it was killed in the middle"
         goes_on.set()
         process = run(lab, site, settings)
         await until(lambda: lab.is_settled)
         process.send_signal(signal.SIGTERM)
         assert (await _ended(process)).code == 0
     assert all(lab.page(url) is not None for url in urls)
-    found = read(lab.kafka.servers, lab.topic, 10_000, lambda found: told_urls(found) == set(urls))
-    assert told_urls(found) == set(urls)
+    found = read(lab.kafka.servers, lab.topic, 10_000, lambda found: published_urls(found) == set(urls))
+    assert published_urls(found) == set(urls)
     assert lab.dead == []
 
 
-async def test_sigterm_finishes_what_is_in_flight_and_gives_the_rest_back_in_order(lab: Lab) -> None:
+async def test_sigterm_finishes_visits_in_flight_and_requeues_the_others_in_order(lab: Lab) -> None:
     async with Site({"/robots.txt": rules(""), **{path: slow(0.3, page("/")) for path in PATHS}}) as site:
         urls = [site.url(path) for path in PATHS]
         lab.enqueue(*urls)
@@ -90,7 +90,7 @@ async def test_sigterm_finishes_what_is_in_flight_and_gives_the_rest_back_in_ord
     fetched = [url for url in urls if lab.page(url) is not None]
     assert {hit.path for hit in site.hits} == {"/robots.txt", *(url.removeprefix(site.origin) for url in fetched)}
     assert [item.decode() for item in lab.queue] == [url for url in urls if url not in fetched]
-    assert lab.held == []
+    assert lab.claimed == []
     assert not [*lab.redis.scan_iter("crawler:worker:*")]
 
 
@@ -103,7 +103,7 @@ async def test_a_second_signal_ends_at_once_and_the_processing_list_remembers(la
         process.send_signal(signal.SIGINT)
         done = await _ended(process)
     assert done.code == 130
-    assert len(lab.held) + len(lab.queue) == len(PATHS)
+    assert len(lab.claimed) + len(lab.queue) == len(PATHS)
 
 
 async def test_two_fetchers_on_one_queue_keep_a_host_at_its_pace(lab: Lab) -> None:
@@ -114,8 +114,8 @@ async def test_two_fetchers_on_one_queue_keep_a_host_at_its_pace(lab: Lab) -> No
         await until(lambda: lab.is_settled)
         for process in both:
             process.send_signal(signal.SIGTERM)
-        told = [await _ended(process) for process in both]
-    assert all(done.code == 0 for done in told)
+        results = [await _ended(process) for process in both]
+    assert all(done.code == 0 for done in results)
     times = [hit.at for hit in site.hits]
     assert min(later - earlier for earlier, later in pairwise(times)) >= 0.249
     assert [hit.path for hit in site.hits].count("/robots.txt") <= 2
@@ -178,7 +178,7 @@ def complaint(done: Ended) -> str:
         ),
         (
             {"PAGE_FETCHER_REDIS_URL": "queue.example:6379"},
-            "`page_fetcher.redis_url` cannot be 'queue.example:6379': write it as redis://host:port/number",
+            "invalid `page_fetcher.redis_url` 'queue.example:6379': write it as redis://host:port/number",
         ),
         (
             {"PAGE_FETCHER_KAFKA_BOOTSTRAP_SERVERS": "nowhere"},

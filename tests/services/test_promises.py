@@ -24,7 +24,7 @@ class Enough(Exception):
     """Ends the test after enough time."""
 
 
-async def test_what_the_dead_held_comes_back_in_the_time_that_is_promised(lab: Lab) -> None:
+async def test_items_of_a_dead_fetcher_are_recovered_in_the_documented_time(lab: Lab) -> None:
     """A fetcher is killed right after a heartbeat, whose lease lasts two minutes; another one runs meanwhile."""
     config, clock = lab.config([]), ManualClock()
     own = config.page_fetcher
@@ -58,7 +58,7 @@ async def test_what_the_dead_held_comes_back_in_the_time_that_is_promised(lab: L
         await app.close()
     [seconds] = back_at
     assert own.dead_after_seconds <= seconds <= own.dead_after_seconds + NOTICED_SECONDS
-    assert lab.held == []
+    assert lab.claimed == []
 
 
 async def test_the_limiter_in_redis_serves_whatever_is_shared_on_this_machine(lab: Lab) -> None:

@@ -35,7 +35,7 @@ async def test_waiting_takes_nothing(lab: Lab, queue: RedisQueue) -> None:
     assert not await queue.wait_for_items(0.01)
     lab.enqueue(A, B)
     assert await queue.wait_for_items(0.01)
-    assert (lab.queue, lab.held) == ([A, B], [])
+    assert (lab.queue, lab.claimed) == ([A, B], [])
 
 
 async def test_what_is_taken_by_a_command_that_came_late_is_found_by_others(
@@ -66,7 +66,7 @@ async def test_what_is_settled_twice_is_in_the_queue_once(
     monkeypatch.setattr(queue, "_settle", twice)
     await queue.settle([A], [B], [DeadLetterItem(C, b"{}")], [D])
     assert calls == 1
-    assert (lab.queue, lab.held, lab.dead) == ([D, B], [], [C])
+    assert (lab.queue, lab.claimed, lab.dead) == ([D, B], [], [C])
     lab.enqueue(A)
     await queue.take(0, 10, [B])
     await queue.settle(to_back=[B])
@@ -123,7 +123,7 @@ async def test_a_key_of_another_type_loses_nothing(lab: Lab, queue: RedisQueue, 
 
 
 def held_by(lab: Lab) -> tuple[object, ...]:
-    return lab.queue, lab.held, lab.dead, lab.redis.hgetall(f"{QUEUE}:attempts"), lab.redis.hgetall(f"{DLQ}:reasons")
+    return lab.queue, lab.claimed, lab.dead, lab.redis.hgetall(f"{QUEUE}:attempts"), lab.redis.hgetall(f"{DLQ}:reasons")
 
 
 @pytest.mark.parametrize("key", [QUEUE, f"{QUEUE}:processing:gone", "crawler:active_workers"])

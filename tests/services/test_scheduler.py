@@ -24,7 +24,7 @@ from tests.services.lab import Lab
 A, B, C = "https://a.example/", "https://b.example/", "https://c.example/"
 
 
-def test_a_file_with_both_ways_of_writing() -> None:
+def test_a_file_with_url_and_urls() -> None:
     text = f"""
     seeds:
       - url: {A}
@@ -145,7 +145,7 @@ async def test_it_sends_again_when_the_interval_is_over(lab: Lab) -> None:
     assert waits == pytest.approx([30.0, 30.0, 30.0])
 
 
-async def test_who_stops_it_does_not_wait_for_a_redis_that_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_stopping_does_not_wait_for_a_silent_redis(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(create_redis_client, "__defaults__", (2 * FAULT_SECONDS,))  # makes waiting for a reply visible
     with RedisServer() as server:
         marks = await RedisSeedQueue.open(server.url, "crawler_queue")

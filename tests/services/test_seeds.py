@@ -36,7 +36,7 @@ async def added(database: SqliteDatabase, *seeds: str, config: Config, decided: 
     return done, rules
 
 
-async def test_what_nobody_decides_anew_stays(database: SqliteDatabase) -> None:
+async def test_settings_that_are_not_given_stay(database: SqliteDatabase) -> None:
     """One more seed, given without the flags of the first ones, must not lift the limits of the crawl."""
     _, first = await added(database, "https://example.org/", config=STRICT, decided=set())
     done, rules = await added(database, "https://new.test/a/", config=Config(), decided=set())

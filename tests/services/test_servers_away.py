@@ -17,14 +17,14 @@ from tests.hostile.by_hand import Days
 from tests.loops import FAULT_SECONDS
 from tests.servers.kafka import KafkaBroker, read
 from tests.servers.redis import RedisServer
-from tests.services.lab import QUEUE, Lab, told_urls, until
+from tests.services.lab import QUEUE, Lab, published_urls, until
 from tests.services.test_outage import Leaping
 from tests.site.politeness import gaps, slow
 from tests.site.robots import page, rules
 from tests.site.server import Site
 
 PATHS = [f"/{number}" for number in range(60)]
-MANNERS = {"/robots.txt": rules(""), **{path: slow(0.02, page("/")) for path in PATHS}}
+BEHAVIOURS = {"/robots.txt": rules(""), **{path: slow(0.02, page("/")) for path in PATHS}}
 
 
 @pytest.fixture
@@ -42,16 +42,18 @@ def own_broker() -> Iterator[KafkaBroker]:
         yield broker
 
 
-async def test_kafka_away_and_back(redis: str, own_broker: KafkaBroker, caplog: pytest.LogCaptureFixture) -> None:
+async def test_kafka_unavailable_and_back(
+    redis: str, own_broker: KafkaBroker, caplog: pytest.LogCaptureFixture
+) -> None:
     lab = Lab(redis, own_broker)
-    async with Site(MANNERS) as site, lab.fetching([site]) as fetcher:
+    async with Site(BEHAVIOURS) as site, lab.fetching([site]) as fetcher:
         lab.enqueue(site.url("/0"))
         await until(lambda: lab.is_settled)
         own_broker.down()
         lab.enqueue(*(site.url(path) for path in PATHS[1:]))
         await until(lambda: not lab.queue and len(site.hits) == len(PATHS) + 1)
         await until(lambda: not fetcher.in_flight)
-        assert len(lab.held) == len(PATHS) - 1, "not told, so not settled"
+        assert len(lab.claimed) == len(PATHS) - 1, "not published, so not settled"
         assert fetcher.metrics.fetched == 1, "nor counted"
         own_broker.up()
         await until(lambda: lab.is_settled)
@@ -63,10 +65,10 @@ async def test_kafka_away_and_back(redis: str, own_broker: KafkaBroker, caplog: 
     lab.redis.close()
 
 
-async def test_what_kafka_refuses_is_told_again(redis: str, own_broker: KafkaBroker) -> None:
+async def test_events_refused_by_kafka_are_sent_again(redis: str, own_broker: KafkaBroker) -> None:
     lab = Lab(redis, own_broker)
     produce, not_authorised = 0, 29
-    async with Site(MANNERS) as site, lab.fetching([site]):
+    async with Site(BEHAVIOURS) as site, lab.fetching([site]):
         own_broker.fail_next(produce, not_authorised)
         lab.enqueue(site.url("/0"))
         await until(lambda: lab.is_settled)
@@ -76,7 +78,7 @@ async def test_what_kafka_refuses_is_told_again(redis: str, own_broker: KafkaBro
 
 async def test_a_redis_that_is_full_is_waited_for(own_redis: RedisServer, kafka: KafkaBroker) -> None:
     lab = Lab(own_redis.url, kafka)
-    async with Site(MANNERS) as site, lab.fetching([site]):
+    async with Site(BEHAVIOURS) as site, lab.fetching([site]):
         lab.enqueue(*(site.url(path) for path in PATHS[:5]))
         lab.redis.config_set("maxmemory", "1")
         await asyncio.sleep(0.5)
@@ -87,13 +89,13 @@ async def test_a_redis_that_is_full_is_waited_for(own_redis: RedisServer, kafka:
     lab.redis.close()
 
 
-async def test_redis_away_and_back(
+async def test_redis_unavailable_and_back(
     own_redis: RedisServer, kafka: KafkaBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It keeps its data; calls in progress at that moment are repeated."""
     caplog.set_level("INFO", "tenax")
     lab = Lab(own_redis.url, kafka)
-    async with Site(MANNERS) as site:
+    async with Site(BEHAVIOURS) as site:
         urls = [site.url(path) for path in PATHS]
         lab.enqueue(*urls)
         async with lab.fetching([site]):
@@ -111,14 +113,14 @@ async def test_redis_away_and_back(
     lab.redis.close()
 
 
-async def test_hosts_with_a_pace_are_left_alone_while_redis_is_away(
+async def test_hosts_with_a_rate_limit_wait_while_redis_is_unavailable(
     own_redis: RedisServer, kafka: KafkaBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nobody can give permits: however long it lasts, nothing is requested, and nothing is lost."""
     caplog.set_level("INFO", "tenax")
     lab, days, pace = Lab(own_redis.url, kafka), Days(), {"page_fetcher.rate_limit_per_second": 1.0}
     leaping = Leaping(days)
-    async with Site(MANNERS, now=days.time) as site:
+    async with Site(BEHAVIOURS, now=days.time) as site:
         urls = [site.url(path) for path in PATHS[:20]]
         lab.enqueue(*urls)
         async with lab.fetching([site], pace, days.clock, leaping) as fetcher:
@@ -142,29 +144,27 @@ async def test_hosts_with_a_pace_are_left_alone_while_redis_is_away(
     lab.redis.close()
 
 
-async def test_redis_that_lost_its_memory_loses_nothing_that_is_held(
-    own_redis: RedisServer, kafka: KafkaBroker
-) -> None:
+async def test_claimed_items_survive_a_redis_that_lost_its_data(own_redis: RedisServer, kafka: KafkaBroker) -> None:
     lab = Lab(own_redis.url, kafka)
     # So slow that it has items for seconds yet, however long this process is kept waiting.
-    async with Site(MANNERS | {path: slow(0.2, page("/")) for path in PATHS}) as site:
+    async with Site(BEHAVIOURS | {path: slow(0.2, page("/")) for path in PATHS}) as site:
         urls = [site.url(path) for path in PATHS]
         lab.enqueue(*urls)
         settings = {"page_fetcher.heartbeat_seconds": 0.1, "page_fetcher.concurrency": 1}
         async with lab.fetching([site], settings) as fetcher:
             await until(lambda: not lab.queue and len(site.hits) > 3)
             lab.redis.flushall()
-            await until(lambda: len(lab.held) == len(fetcher.in_flight_items) > 0)
+            await until(lambda: len(lab.claimed) == len(fetcher.in_flight_items) > 0)
         found = len([url for url in urls if lab.page(url) is not None])
         left = {item.decode() for item in lab.queue}
     assert found > 0
-    told = read(kafka.servers, lab.topic, len(urls), lambda found: told_urls(found) | left == set(urls))
-    assert told_urls(told) | left == set(urls)
+    messages = read(kafka.servers, lab.topic, len(urls), lambda found: published_urls(found) | left == set(urls))
+    assert published_urls(messages) | left == set(urls)
     lab.redis.close()
 
 
 @pytest.mark.parametrize("is_new", [True, False], ids=["before its first answer", "while it runs"])
-async def test_who_stops_it_does_not_wait_for_a_redis_that_is_silent(
+async def test_stopping_does_not_wait_for_a_silent_redis(
     own_redis: RedisServer, kafka: KafkaBroker, monkeypatch: pytest.MonkeyPatch, is_new: bool
 ) -> None:
     monkeypatch.setattr(fetcher_module, "UNREGISTER_TIMEOUT_SECONDS", 0.1)
@@ -230,8 +230,8 @@ async def test_what_it_took_after_it_counted_as_dead_is_fetched(lab: Lab) -> Non
     assert len(site.hits) == len(paths) + 1, "and once"
 
 
-async def test_what_the_dead_held_goes_back_to_the_head_in_its_order(lab: Lab) -> None:
-    async with Site(MANNERS) as site:
+async def test_items_of_a_dead_fetcher_return_to_the_head_in_order(lab: Lab) -> None:
+    async with Site(BEHAVIOURS) as site:
         lab.enqueue("http://127.0.0.1:1/last")
         lab.redis.rpush(f"{QUEUE}:processing:gone", site.url("/1"), site.url("/2"))
         lab.redis.sadd(f"{QUEUE}:processing", "gone", "alive")
@@ -242,7 +242,7 @@ async def test_what_the_dead_held_goes_back_to_the_head_in_its_order(lab: Lab) -
         try:
             assert await queue.recover_dead_workers() == 2
             assert lab.queue == [site.url("/1").encode(), site.url("/2").encode(), b"http://127.0.0.1:1/last"]
-            assert lab.held == [site.url("/3").encode()]
+            assert lab.claimed == [site.url("/3").encode()]
             ours = [site.url("/1").encode(), site.url("/2").encode()]
             assert await queue.take(0, 10, ours) == ours
             assert lab.queue == [b"http://127.0.0.1:1/last"]

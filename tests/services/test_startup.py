@@ -37,21 +37,21 @@ def after(*troubles: TenaxError) -> Callable[[], Coroutine[Any, Any, str]]:
     return open
 
 
-async def test_who_is_there_is_not_waited_for(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_available_server_is_not_waited_for(caplog: pytest.LogCaptureFixture) -> None:
     pauses = Pauses()
     assert await open_when_available(after(), StopSignal(), pauses) == DONE
     assert pauses.seconds == []
     assert caplog.records == []
 
 
-async def test_who_is_away_is_tried_again_with_longer_pauses() -> None:
+async def test_an_unavailable_server_is_retried_with_longer_delays() -> None:
     pauses = Pauses()
     assert await open_when_available(after(*[AWAY] * 10), StopSignal(), pauses) == DONE
     for seconds, pause in zip(pauses.seconds, [*RETRY_DELAYS_SECONDS, 30.0, 30.0, 30.0], strict=True):
         assert pause <= seconds <= pause * (1 + JITTER_SHARE)
 
 
-async def test_each_server_that_is_away_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_each_unavailable_server_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     postgres = DatabaseUnavailable("PostgreSQL does not answer")
     with caplog.at_level(logging.INFO, "tenax"):
         await open_when_available(after(postgres, postgres, AWAY, AWAY), StopSignal(), Pauses())
@@ -96,12 +96,12 @@ async def test_an_end_that_is_asked_for_while_it_tries() -> None:
 
 
 @pytest.mark.parametrize("is_early", [False, True], ids=["while it runs", "before it ran"])
-def test_a_service_is_told_whenever_an_end_is_asked_for(is_early: bool) -> None:
-    stopping, told = StopSignal(), list[str]()
+def test_a_service_is_stopped_whenever_it_is_requested(is_early: bool) -> None:
+    stopping, calls = StopSignal(), list[str]()
     if is_early:
         stopping.request()
-    stopping.set_handler(lambda: told.append("stop"))
-    assert told == (["stop"] if is_early else [])
+    stopping.set_handler(lambda: calls.append("stop"))
+    assert calls == (["stop"] if is_early else [])
     if not is_early:
         stopping.request()
-    assert told == ["stop"]
+    assert calls == ["stop"]

@@ -37,7 +37,7 @@ DEAD = FetcherStatus("two", False, 3)
 
 
 @pytest.mark.parametrize(
-    ("length", "looked_at", "fetchers", "hosts", "idle", "sentence"),
+    ("length", "counted_urls", "fetchers", "hosts", "idle", "summary"),
     [
         (0, 0, [ALIVE], [], 5.0, "Nothing to do: q is empty."),
         (0, 0, [], [], None, "Nothing to do: q is empty. No page-fetcher runs."),
@@ -81,24 +81,28 @@ DEAD = FetcherStatus("two", False, 3)
 )  # fmt: skip
 def test_one_sentence_answers(
     length: int,
-    looked_at: int,
+    counted_urls: int,
     fetchers: Sequence[FetcherStatus],
     hosts: Sequence[HostStatus],
     idle: float | None,
-    sentence: str,
+    summary: str,
 ) -> None:
-    assert summarize_queue("q", length, looked_at, fetchers, hosts, idle) == sentence
+    assert summarize_queue("q", length, counted_urls, fetchers, hosts, idle) == summary
 
 
-def test_a_host_is_left_alone_for_its_rest_and_until_a_probe_has_passed() -> None:
+def test_a_host_backs_off_until_its_time_and_until_a_probe_has_passed() -> None:
     def status(**fields: object) -> HostStatus:
         host = msgspec.structs.replace(HostRecord("http://a.example", ""), **fields)
         return host_status("http://a.example", 3, host, NOW)
 
     assert host_status("http://a.example", 3, None, NOW) == HostStatus("http://a.example", 3)
     assert status(next_at=NOW + 9).why == "", "that is only its pace"
-    resting = status(next_at=NOW + 9, backoff_reason="rate limited")
-    assert (resting.why, resting.until, resting.seconds_left) == ("rate limited", "2025-06-15T15:06:49+00:00", 9.0)
+    backing_off = status(next_at=NOW + 9, backoff_reason="rate limited")
+    assert (backing_off.why, backing_off.until, backing_off.seconds_left) == (
+        "rate limited",
+        "2025-06-15T15:06:49+00:00",
+        9.0,
+    )
     overdue = status(next_at=NOW - 9, backoff_reason="down: refused", breaker="open")
     assert (overdue.why, overdue.seconds_left) == ("down: refused", 0.0)
     assert sort_hosts([WELL, DOWN]) == (DOWN, WELL)
@@ -169,7 +173,7 @@ async def test_a_queue_whose_host_is_down_says_so(lab: Lab, tmp_path: Path) -> N
     assert stopped.startswith(f"No page-fetcher runs: 3 URLs are in {QUEUE}.")
 
 
-def test_a_redis_that_is_away_is_one_line(tmp_path: Path) -> None:
+def test_an_unavailable_redis_is_one_line(tmp_path: Path) -> None:
     env = environment(PAGE_FETCHER_REDIS_URL=f"redis://user:secret@127.0.0.1:{free_port()}")
     done = tenax("page-fetcher", "status", env=env, cwd=tmp_path)
     assert done.code == 2

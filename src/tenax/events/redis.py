@@ -146,7 +146,7 @@ def _create_client(url: str) -> Redis:
         )
     except ValueError:
         raise ConfigError(
-            f"`events.redis` cannot be {mask_server_url(url, hides_user=True)!r}: write it as redis://host:port/number"
+            f"invalid `events.redis` {mask_server_url(url, hides_user=True)!r}: write it as redis://host:port/number"
         ) from None
 
 

@@ -42,7 +42,7 @@ def create_redis_client(url: str, setting: str, answer_seconds: float = ANSWER_S
         )
     except ValueError:
         raise ConfigError(
-            f"`{setting}` cannot be {mask_server_url(url, hides_user=True)!r}: write it as redis://host:port/number"
+            f"invalid `{setting}` {mask_server_url(url, hides_user=True)!r}: write it as redis://host:port/number"
         ) from None
 
 

@@ -160,8 +160,8 @@ KINDS: dict[str, Callable[[], ReaderPool]] = {
 async def test_every_document_gets_its_own_answer(kind: str) -> None:
     jobs = [job(number, f"/{number}/a", f"/{number}/b", "https://b.test/") for number in range(60)]
     async with started(KINDS[kind]()) as readers:
-        readings = await read_all(readers, jobs)
-    for number, extracted in enumerate(readings):
+        extracted_pages = await read_all(readers, jobs)
+    for number, extracted in enumerate(extracted_pages):
         assert extracted.title == f"Page {number}"
         assert [candidate.url for candidate in extracted.candidates] == [
             f"https://a.test/{number}/{name}" for name in "ab"
@@ -211,10 +211,10 @@ async def test_other_rules_give_other_answers_at_the_same_time(kind: str) -> Non
     narrow = build_rules(["https://other.test/"], Config(), 2026)
     async with started(KINDS[kind]()) as readers:
         async with asyncio.timeout(60):
-            readings = await asyncio.gather(
+            extracted_pages = await asyncio.gather(
                 *(readers.extract(job(n, f"/{n}/x"), wide if n % 2 else narrow) for n in range(20))
             )
-    assert [len(extracted.candidates) for extracted in readings] == [n % 2 for n in range(20)]
+    assert [len(extracted.candidates) for extracted in extracted_pages] == [n % 2 for n in range(20)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -224,29 +224,29 @@ async def test_rules_hold_until_others_come(kind: str) -> None:
     narrow = build_rules(["https://other.test/"], Config(), 2026)
     async with started(KINDS[kind]()) as readers:
         async with asyncio.timeout(60):
-            turns = [wide, wide, narrow, narrow, wide]
-            readings = [await readers.extract(job(n, f"/{n}/x"), rules) for n, rules in enumerate(turns)]
-    assert [len(extracted.candidates) for extracted in readings] == [1, 1, 0, 0, 1]
+            rule_sets = [wide, wide, narrow, narrow, wide]
+            extracted_pages = [await readers.extract(job(n, f"/{n}/x"), rules) for n, rules in enumerate(rule_sets)]
+    assert [len(extracted.candidates) for extracted in extracted_pages] == [1, 1, 0, 0, 1]
 
 
 # ---- what the database has already --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["inline", "one by one"])
-async def test_links_are_offered_until_a_visit_that_offered_them_is_committed(kind: str) -> None:
+async def test_links_are_candidates_until_a_visit_with_them_is_committed(kind: str) -> None:
     async with started(KINDS[kind]()) as readers:
 
-        async def offered(number: int, *paths: str) -> list[str]:
+        async def new_candidates(number: int, *paths: str) -> list[str]:
             [extracted] = await read_all(readers, [job(number, *paths)])
             assert extracted.links_count == len(paths)
             return [candidate.url.removeprefix("https://a.test") for candidate in extracted.candidates]
 
-        assert await offered(1, "/x", "/y") == ["/x", "/y"]
-        assert await offered(2, "/x", "/z") == ["/x", "/z"]  # 1 may still be lost
+        assert await new_candidates(1, "/x", "/y") == ["/x", "/y"]
+        assert await new_candidates(2, "/x", "/z") == ["/x", "/z"]  # 1 may still be lost
         readers.mark_committed(1)
-        assert await offered(3, "/x", "/y", "/z") == ["/z"]
+        assert await new_candidates(3, "/x", "/y", "/z") == ["/z"]
         readers.mark_committed(999)  # read by nobody here
-        assert await offered(4, "/z", "/x") == ["/z"]
+        assert await new_candidates(4, "/z", "/x") == ["/z"]
 
 
 async def test_documents_are_gathered_only_where_more_may_come(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,7 +302,7 @@ async def test_readers_killed_before_they_read_blame_no_document() -> None:
         assert (await asyncio.wait_for(reading, 60)).title == "Page 1"
 
 
-async def test_a_document_that_alone_ends_two_fresh_readers_is_given_up_and_no_other_is() -> None:
+async def test_only_a_document_that_kills_two_fresh_readers_is_given_up() -> None:
     """It takes long to read, and each of its readers is killed meanwhile. The rest of its batch is read at once."""
     known: set[int] = set()
     async with started(ProcessReaderPool(1, max_batch=8, has_extra=False)) as readers:
@@ -319,7 +319,7 @@ async def test_a_document_that_alone_ends_two_fresh_readers_is_given_up_and_no_o
             if pid and await until_it_reads(pid, unless=bad):
                 os.kill(pid, signal.SIGKILL)
                 ended += 1
-        with pytest.raises(ReaderFailed, match="it ended 2 readers, by SIGKILL"):
+        with pytest.raises(ReaderFailed, match="2 readers crashed on it, by SIGKILL"):
             await bad
         assert ended in (2, 3), "twice alone, and before perhaps once among others"
         [extracted] = await read_all(readers, [job(9)])
@@ -361,15 +361,17 @@ async def test_a_document_that_costs_too_much_is_a_failure_with_its_reason_and_o
         costly(3, SLOW, max_cpu_seconds=1e-4),
     ]
     async with started(KINDS[kind]()) as readers:
-        readings = await read_all(readers, [bad[0], job(4), bad[1], job(5), bad[2], *(job(n) for n in range(6, 30))])
-    whys = [extracted.failure.why for extracted in readings if extracted.failure is not None]
-    assert whys[:2] == [
+        extracted_pages = await read_all(
+            readers, [bad[0], job(4), bad[1], job(5), bad[2], *(job(n) for n in range(6, 30))]
+        )
+    reasons = [extracted.failure.why for extracted in extracted_pages if extracted.failure is not None]
+    assert reasons[:2] == [
         "too costly to read: elements nest more than 10,000 deep",
         "too costly to read: a tag has more than 5,000 attributes",
     ]
-    assert whys[2].startswith("too costly to read: 0.0001 s of CPU used up parsing 16,384 of its")
-    assert whys[2].endswith("(`extract.max_cpu_seconds`)")
-    titles = [extracted.title for extracted in readings if extracted.failure is None]
+    assert reasons[2].startswith("too costly to read: 0.0001 s of CPU used up parsing 16,384 of its")
+    assert reasons[2].endswith("(`extract.max_cpu_seconds`)")
+    titles = [extracted.title for extracted in extracted_pages if extracted.failure is None]
     assert titles == [f"Page {n}" for n in (4, 5, *range(6, 30))]
 
 
@@ -386,7 +388,7 @@ async def test_python_code_that_does_not_look_at_its_time_is_ended(kind: str) ->
     assert after.title == "Page 2"
 
 
-async def test_who_comes_with_a_document_that_takes_long_does_not_wait_for_its_neighbours() -> None:
+async def test_a_slow_document_does_not_delay_its_batch() -> None:
     """One batch of sixteen: it is answered as soon as the slow one is read, and the rest is returned unread."""
     async with started(ProcessReaderPool(1, max_batch=16)) as readers:
         jobs = [job(0), costly(1, SLOW, max_cpu_seconds=3600), *(job(number) for number in range(2, 16))]
@@ -435,7 +437,7 @@ async def test_a_host_that_sent_a_slow_document_is_read_one_at_a_time_beside_the
         assert len(reader_pids()) == 2
 
 
-async def test_documents_of_a_host_that_wait_when_it_turns_out_to_be_slow_leave_the_queue(
+async def test_waiting_documents_of_a_slow_host_leave_the_queue(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(readers_module, "SLOW_CPU_SECONDS", 0.001)
@@ -463,7 +465,7 @@ async def test_killing_readers_all_the_time_loses_no_document() -> None:
         assert kills >= 10
 
 
-async def test_close_ends_every_reader_and_everyone_who_waits() -> None:
+async def test_close_ends_every_reader_and_every_waiting_call() -> None:
     readers = ProcessReaderPool(2, max_batch=4)
     await readers.start()
     known: set[int] = set()

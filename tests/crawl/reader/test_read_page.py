@@ -31,7 +31,7 @@ def read(html: str, **changes: Any) -> ExtractedPage:
     return extract_page(job(html, **changes), RULES)
 
 
-def test_a_page_is_valid_and_its_links_are_offered() -> None:
+def test_a_page_is_valid_and_its_links_are_candidates() -> None:
     extracted = read("<title>Tides</title><p>High water at nine.</p><a href=/b>b</a>")
     assert (extracted.validation, extracted.evidence, extracted.rejection) == ("valid", "", None)
     assert [candidate.url for candidate in extracted.candidates] == ["https://shop.example/b"]
@@ -40,15 +40,15 @@ def test_a_page_is_valid_and_its_links_are_offered() -> None:
 def test_pages_that_link_to_what_is_known_are_counted() -> None:
     """Reported at the counts that raise its priority, since the last report."""
     reader = Reader()
-    told: dict[int, dict[str, int]] = {}
+    reported: dict[int, dict[str, int]] = {}
     known = "https://shop.example/b"
     for number in range(1, 101):
         extracted = reader.extract(job("<p>Words.</p><a href=/b>b</a> <a href=/b#c>c</a>", number=number), RULES)
         assert [candidate.url for candidate in extracted.candidates] == ([known] if number == 1 else [])
         reader.mark_committed([number])
         if extracted.new_in_links:
-            told[number] = extracted.new_in_links
-    assert told == {4: {known: 3}, 16: {known: 12}, 64: {known: 48}}
+            reported[number] = extracted.new_in_links
+    assert reported == {4: {known: 3}, 16: {known: 12}, 64: {known: 48}}
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_evidence_is_safe_to_show() -> None:
     assert extracted.evidence.isprintable()
 
 
-def test_links_are_kept_only_where_they_are_wanted() -> None:
+def test_links_are_stored_only_if_configured() -> None:
     html = "<p>High water at nine.</p><a href=/b rel=nofollow>b</a><a href=c>c</a>"
     assert read(html).links == ()
     assert [link.url for link in read(html, extract=ExtractConfig(keep_links=True)).links] == [
@@ -111,7 +111,7 @@ def test_links_are_kept_only_where_they_are_wanted() -> None:
     assert len(read(html, extract=ExtractConfig(keep_links=True, max_links=1)).links) == 1
 
 
-def test_a_kept_link_is_absolute_and_on_the_web() -> None:
+def test_a_stored_link_is_absolute_and_http() -> None:
     links = (Link("../x", "a", True, "Words", "nofollow", True), Link("mailto:a@b.test"), Link("//b.test/"))
     base = "https://shop.example/a/b"
     assert build_page_links(Content("html", links=links), base, 9) == (
@@ -173,7 +173,7 @@ def test_the_link_graph_has_the_feeds_that_a_page_names() -> None:
         )
 
 
-def test_of_a_page_that_asks_not_to_be_kept_no_words_are() -> None:
+def test_no_link_texts_of_a_noindex_page_are_stored() -> None:
     html = "<meta name=robots content=noindex><p>High water at nine.</p><a href=/b>b</a><a href=/c rel=nofollow>c</a>"
     assert unpack_links("https://shop.example", read(html).link_targets or b"") == (
         PageLink("https://shop.example/b"),
@@ -181,7 +181,7 @@ def test_of_a_page_that_asks_not_to_be_kept_no_words_are() -> None:
     )
 
 
-def test_links_that_are_not_kept_are_counted_where_rules_refuse_them() -> None:
+def test_unstored_links_are_counted_if_rules_refuse_them() -> None:
     html = "<p>High water at nine.</p><a href=/b>b</a><a href='https://elsewhere.example/'>e</a>"
     without = ExtractConfig(link_graph=False)
     assert read(html, extract=without).refusals == {"scope": 1, "links_not_kept": 1}
@@ -197,7 +197,7 @@ def test_a_page_with_more_links_than_are_read_says_so() -> None:
     assert "links_read" not in read("<p>High water at nine.</p><a href=/b>b</a>").refusals
 
 
-def test_the_link_graph_is_kept_only_where_it_is_wanted() -> None:
+def test_the_link_graph_is_stored_only_if_configured() -> None:
     html = "<p>High water at nine.</p><a href=/b>b</a><a href=/c>c</a>"
     assert read(html, extract=ExtractConfig(link_graph=False)).link_targets is None
     kept = read(html).link_targets
@@ -240,7 +240,7 @@ def sources(*names: Any) -> DiscoveryConfig:
     return DiscoveryConfig(sources=names)
 
 
-def test_a_feed_that_a_page_names_is_offered_after_its_links() -> None:
+def test_a_feed_named_by_a_page_is_a_candidate_after_its_links() -> None:
     extracted = read(WITH_FEED + "<a href=/b>b</a>", depth=2, discovery=DiscoveryConfig(max_feeds=9))
     link, feed = extracted.candidates
     assert (link.url, link.is_url_list) == (f"{HOME}/b", False)
@@ -249,7 +249,7 @@ def test_a_feed_that_a_page_names_is_offered_after_its_links() -> None:
     assert extracted.has_feeds
 
 
-def test_a_feed_is_not_offered_where_it_is_not_wanted_or_known_or_of_no_use() -> None:
+def test_an_unwanted_known_or_useless_feed_is_no_candidate() -> None:
     assert read(WITH_FEED, discovery=sources("links")).candidates == ()
     assert read(WITH_FEED, robots_header="nofollow").candidates == ()
     assert extract_page(job(WITH_FEED), RULES, {f"{HOME}/news.rss"}).candidates == ()
@@ -260,22 +260,22 @@ def test_a_feed_is_not_offered_where_it_is_not_wanted_or_known_or_of_no_use() ->
     assert extract_page(job(WITH_FEED, depth=2), shallow).candidates == (), "what it names would be too deep"
 
 
-def test_links_are_not_followed_where_nobody_wants_that_but_are_kept() -> None:
+def test_links_are_stored_even_if_they_are_not_followed() -> None:
     extracted = read("<p>High water at nine.</p><a href=/b>b</a>", discovery=sources("sitemaps"))
     assert (extracted.candidates, extracted.refusals, extracted.links_count) == ((), {}, 1)
     assert followed_targets(HOME, extracted.link_targets or b"") == [f"{HOME}/b"]
 
 
 @pytest.mark.parametrize(
-    ("body", "found", "way"), [(RSS, "feed", "feeds"), (SITEMAP, "sitemap", "sitemaps")], ids=["feed", "sitemap"]
+    ("body", "found", "source"), [(RSS, "feed", "feeds"), (SITEMAP, "sitemap", "sitemaps")], ids=["feed", "sitemap"]
 )
-def test_a_feed_or_a_sitemap_met_by_a_link_is_read_as_one(body: str, found: str, way: str) -> None:
+def test_a_feed_or_a_sitemap_met_by_a_link_is_read_as_one(body: str, found: str, source: str) -> None:
     extracted = read(body, content_type="application/xml", robots_header="noindex, nofollow")
     assert (extracted.url_list, extracted.is_noindex, extracted.rejection) == (found, False, None)
     assert [candidate.url for candidate in extracted.candidates] == [f"{HOME}/one"]
     unwanted = read(body, content_type="application/xml", discovery=sources("links"))
     assert unwanted.rejection is not None and unwanted.rejection.why.startswith("content:")
-    assert read(body, content_type="application/xml", discovery=sources(way)).url_list == found
+    assert read(body, content_type="application/xml", discovery=sources(source)).url_list == found
 
 
 def test_what_is_said_to_be_a_sitemap_is_never_read_as_a_page() -> None:
@@ -288,7 +288,7 @@ LIST = (
 )
 
 
-def test_a_list_tells_of_its_further_pages() -> None:
+def test_a_list_names_its_further_pages() -> None:
     numbered = read(LIST + "<a href='/a?page=2'>2</a><a href='/a?page=7'>7</a>").listing
     assert numbered is not None and numbered.numbering is not None
     assert (numbered.numbering.pattern, numbered.numbering.last_known) == ("/a?page={n}", 7)

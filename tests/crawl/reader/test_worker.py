@@ -25,7 +25,7 @@ print(sorted(name for name in sys.modules if name.startswith(unused) and name !=
 """
 
 
-def test_with_the_native_a_reader_starts_without_what_reads_in_python() -> None:
+def test_with_native_code_a_reader_does_not_import_the_python_extraction() -> None:
     answer = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, env=ENVIRONMENT, check=False)
     assert (answer.stdout, answer.stderr) == ("[]\n", "")
 
