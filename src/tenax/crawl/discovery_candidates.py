@@ -280,8 +280,8 @@ def due_candidates(
 def _current_limits(guess_state: GuessState, origin: str, rules: Rules, site: SiteConfig) -> GuessLimits:
     """The limits of this run, which may guess where the previous run did not."""
     verdict = guess_verdict(guess_state, site.discovery.guesses, site.politeness.rate_per_second)
-    is_looked_through = any(map(site.discovery.has_source, _GUESS_SOURCES)) and _may_discover(origin, rules)
-    return _guess_limits(site.discovery, verdict in GUESSING_VERDICTS and is_looked_through)
+    can_discover = any(map(site.discovery.has_source, _GUESS_SOURCES)) and _may_discover(origin, rules)
+    return _guess_limits(site.discovery, verdict in GUESSING_VERDICTS and can_discover)
 
 
 def repeat_reason(

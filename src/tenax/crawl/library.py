@@ -154,10 +154,10 @@ class Crawl:
         """Admit what earlier runs left out and this one allows."""
         rules = self._entered_app.crawl_rules.rules
         done = await readmit(database, rules, self._config, admission_bounds(rules, self._config, typed_origins))
-        if taken_up := done.admitted + done.unparked:
-            self.notices.append(f"{taken_up:,} URLs that earlier runs left out are taken up now")
+        if readmitted := done.admitted + done.unparked:
+            self.notices.append(f"{readmitted:,} URLs left out by earlier runs are admitted now")
         if done.refetched:
-            self.notices.append(f"{done.refetched:,} documents are fetched again for what a limit cut off")
+            self.notices.append(f"{done.refetched:,} documents are fetched again for links cut off by a limit")
 
     async def _requeue_pages(self, database: Database) -> int:
         """Returns how many URLs were requeued. Pages visited before `recrawl.continuous` was set have no next visit:
@@ -315,7 +315,7 @@ class Crawl:
             self.notices.append(f"resuming: {counts.pages:,} pages stored, {counts.waiting:,} URLs waiting")
         else:
             is_limited = await self._is_limited()
-            state = "nothing waits, but limits cut something off" if is_limited else "this crawl is complete"
+            state = "nothing waits, but limits left out some URLs" if is_limited else "this crawl is complete"
             suffix = f", {counts.needs_browser:,} URLs need a browser" if counts.needs_browser else ""
             self.notices.append(
                 f"{state}: {counts.pages:,} pages stored{suffix}; --restart starts it over, "

@@ -211,17 +211,17 @@ class _Readmission:
 
     async def _readmit_cut_off(self, raised: set[str], has_other_rules: bool) -> tuple[int, int]:
         """Readmit from pages with cut-offs: those with higher limits now or, if the rules changed, all with links."""
-        admitted, unkept = 0, list[int]()
+        admitted, unstored = 0, list[int]()
         async for pages in iterate_batches(self._database.cut_offs.pages(), PAGE_BATCH_SIZE):
             wanted = [page for page in pages if raised & limit_names(page.cut_off_counts)]
-            unkept += [page.record_id for page in wanted if not has_stored_links(page)]
+            unstored += [page.record_id for page in wanted if not has_stored_links(page)]
             if has_other_rules:
-                unkept += [
+                unstored += [
                     page.record_id for page in pages if LINKS_NOT_KEPT in page.cut_off_counts and page not in wanted
                 ]
             found = [page for page in (pages if has_other_rules else wanted) if has_stored_links(page)]
             admitted += sum(await asyncio.gather(*(self._readmit_page(page) for page in found)))
-        return admitted, await self._database.cut_offs.refetch(unkept)
+        return admitted, await self._database.cut_offs.refetch(unstored)
 
     async def _readmit_page(self, page: CutOffPage) -> int:
         candidates, refusals = self._page_candidates(page)

@@ -122,13 +122,13 @@ class Supervisor:
     # -- the visits -----------------------------------------------------------------------------------------
 
     async def _watch_visits(self) -> None:
-        moved_at, looked_at, diagnoses = self._last_progress_at(), 0.0, 0
+        progress_at, diagnosed_at, diagnoses = self._last_progress_at(), 0.0, 0
         while True:
-            if self._last_progress_at() > moved_at:
-                moved_at, looked_at, diagnoses = self._last_progress_at(), 0.0, 0
-            if self._clock.now() - max(moved_at, looked_at) > self._stall_seconds:
+            if self._last_progress_at() > progress_at:
+                progress_at, diagnosed_at, diagnoses = self._last_progress_at(), 0.0, 0
+            if self._clock.now() - max(progress_at, diagnosed_at) > self._stall_seconds:
                 if diagnoses == MAX_DIAGNOSES:
-                    minutes = (self._clock.now() - moved_at) / 60
+                    minutes = (self._clock.now() - progress_at) / 60
                     raise self._schedule_exit(
                         CrawlStalled(
                             f"no progress for {minutes:.0f} minutes, and neither the network nor the database is "
@@ -136,8 +136,8 @@ class Supervisor:
                         )
                     )
                 diagnoses += 1
-                looked_at = self._clock.now()
-                await self._diagnose(moved_at)
+                diagnosed_at = self._clock.now()
+                await self._diagnose(progress_at)
             await asyncio.sleep(self._check_seconds)
 
     def _last_progress_at(self) -> float:
@@ -241,12 +241,12 @@ class Supervisor:
     # -- the event loop -------------------------------------------------------------------------------------
 
     def _watch_loop(self) -> None:
-        told_beat = 0.0
+        reported_beat = 0.0
         while not self._has_ended.wait(self._check_seconds):
             beat = self._heartbeat_at
             blocked_seconds = self._clock.now() - beat
-            if blocked_seconds > self._blocked_seconds and beat != told_beat:
-                told_beat = beat
+            if blocked_seconds > self._blocked_seconds and beat != reported_beat:
+                reported_beat = beat
                 self.blocks += 1
                 self._log_block("event loop blocked", blocked_seconds)
             if blocked_seconds > MAX_DIAGNOSES * self._stall_seconds and self.exit_process is not None:

@@ -88,7 +88,7 @@ def prior_belief(kind: PageKind, tally: Tally | None = None) -> Belief:
     if tally is None or not tally.is_valid:
         return usual
     pairs = zip(usual.weights, tally.weights, strict=True)
-    return normalize_weights([weight * PRIOR_PAGES + taught for weight, taught in pairs])
+    return normalize_weights([weight * PRIOR_PAGES + learned for weight, learned in pairs])
 
 
 def update_tally(tally: Tally, before: Belief | None, after: Belief) -> Tally:
@@ -116,11 +116,11 @@ def update_changed(belief: Belief, days: float, prior: Belief, quiet_days: float
     if days <= 0:
         return belief
     odds = _change_odds(days)
-    doubted = _mix_with_prior(belief, prior, days, odds)
+    mixed = _mix_with_prior(belief, prior, days, odds)
     if quiet_days is not None:
-        learned = update_from_report(doubted, min(quiet_days, 1 / doubted.per_day))
+        learned = update_from_report(mixed, min(quiet_days, 1 / mixed.per_day))
         return learned if learned.per_day >= belief.per_day else belief
-    learned = _apply_likelihood(doubted, odds)
+    learned = _apply_likelihood(mixed, odds)
     return learned if learned.per_day >= belief.per_day else _apply_likelihood(belief, odds)
 
 

@@ -149,8 +149,8 @@ def _apply_first_dates(belief: Belief, observation: Observation, published_at: f
 
     The publication of an article is not a change.
     """
-    for said_at, trust in ((observation.last_modified_at, TRUST_PAGE), (observation.lastmod_at, TRUST_SITEMAP)):
-        if (at := _credible_time(said_at, now)) is not None and at < now - MIN_DATE_AGE_SECONDS:
+    for reported_at, trust in ((observation.last_modified_at, TRUST_PAGE), (observation.lastmod_at, TRUST_SITEMAP)):
+        if (at := _credible_time(reported_at, now)) is not None and at < now - MIN_DATE_AGE_SECONDS:
             quiet = min(_days_between(published_at, at, now), MAX_QUIET_DAYS)
             return update_from_report(
                 belief, quiet, trust, is_change=published_at is None or at > published_at + MIN_DATE_AGE_SECONDS
@@ -168,8 +168,8 @@ def _updated_belief(
     if observation.status is ChangeStatus.UNCHANGED:
         return update_unchanged(belief, days, prior)
     at = _credible_time(observation.last_modified_at, now)
-    is_told = at is not None and since < at < now - MIN_DATE_AGE_SECONDS
-    quiet = _days_between(history.published_at, at, now) if is_told and at is not None else None
+    is_reported = at is not None and since < at < now - MIN_DATE_AGE_SECONDS
+    quiet = _days_between(history.published_at, at, now) if is_reported and at is not None else None
     return update_changed(belief, days, prior, quiet)
 
 

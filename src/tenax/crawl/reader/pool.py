@@ -193,7 +193,7 @@ class ProcessReaderPool:
     async def _run_reader(self, lane: Lane) -> None:
         """Keep one reader alive and busy; an extra one as long as it is needed."""
         last_error = ""
-        quick_ends = 0
+        early_exits = 0
         self._unused_readers += lane is Lane.REGULAR
         while True:
             try:
@@ -215,8 +215,8 @@ class ProcessReaderPool:
                 if lane is Lane.REGULAR:
                     self._unused_readers += not channel.is_unused  # the next one
                 await channel.close()
-            quick_ends = 0 if channel.has_started_document else quick_ends + 1
-            if quick_ends >= MAX_EARLY_EXITS:
+            early_exits = 0 if channel.has_started_document else early_exits + 1
+            if early_exits >= MAX_EARLY_EXITS:
                 log.error("reader exited before its first document", extra={"exit_code": channel.exit_code})
                 await asyncio.sleep(RESTART_SECONDS)
 
@@ -275,9 +275,7 @@ class ProcessReaderPool:
         if lane is Lane.REGULAR:
             self._unused_readers -= channel.is_unused
         try:
-            readings = await channel.extract_pages(
-                batch[0].rules, tuple(wanted.job for wanted in batch), self._on_stuck
-            )
+            pages = await channel.extract_pages(batch[0].rules, tuple(wanted.job for wanted in batch), self._on_stuck)
         except (OSError, EOFError):
             await channel.close()
             self._on_crash(channel, batch, is_alone)
@@ -289,15 +287,15 @@ class ProcessReaderPool:
             for wanted in batch:
                 wanted.future.cancel()
             raise
-        for wanted, extracted in zip(batch, readings, strict=False):
+        for wanted, extracted in zip(batch, pages, strict=False):
             if not wanted.future.done():
                 self._commit_lists[wanted.job.number] = channel.committed_jobs
                 wanted.future.set_result(extracted)
         while len(self._commit_lists) > MAX_UNCOMMITTED_JOBS:
             del self._commit_lists[next(iter(self._commit_lists))]
         if channel.last_cpu_seconds >= SLOW_CPU_SECONDS:
-            self._mark_slow_host(batch[len(readings) - 1].job)
-        self._requeue(batch[len(readings) :])
+            self._mark_slow_host(batch[len(pages) - 1].job)
+        self._requeue(batch[len(pages) :])
         return True
 
     def _on_crash(self, channel: Channel, batch: list[PendingJob], is_alone: bool) -> None:

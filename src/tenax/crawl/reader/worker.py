@@ -43,21 +43,21 @@ def serve(channel: socket.socket, progress_fileno: int) -> None:
         reader.mark_committed(work.committed_jobs)
         rules = work.rules or rules
         assert rules is not None, "the first batch comes with rules"
-        readings: list[ExtractedPage] = []
+        pages: list[ExtractedPage] = []
         used = time.process_time()
         until = used + MAX_BATCH_CPU_SECONDS
         for job in work.jobs:
             limit.allow(max_cpu_seconds(job) + KILL_MARGIN_SECONDS)
             progress.begin()
-            readings.append(_extract(reader, job, rules))
+            pages.append(_extract(reader, job, rules))
             before, used = used, time.process_time()
             progress.record_cpu_time(used - before)
             if used > until:
                 break
         try:
-            encode_pages_into(readings, answer, HEADER.size)
+            encode_pages_into(pages, answer, HEADER.size)
         except ValueError:  # invalid text
-            encode_pages_into(list(map(_ensure_encodable, readings)), answer, HEADER.size)
+            encode_pages_into(list(map(_ensure_encodable, pages)), answer, HEADER.size)
         progress.end()
         HEADER.pack_into(answer, 0, len(answer) - HEADER.size)
         channel.sendall(answer)

@@ -227,11 +227,11 @@ class RedisQueue:
     async def _heartbeat_once(self, url: str) -> int:
         tombstone = _tombstone_key(self._holders_key, self._worker)
         fields = ["status", "active" if url else "idle", "currentUrl", url]
-        standing: int = await self._heartbeat(
+        status: int = await self._heartbeat(
             keys=[worker_key(self._worker), "crawler:active_workers", self._holders_key, tombstone],
             args=[self._worker, self._dead_after_ms, *fields],
         )
-        return standing
+        return status
 
     async def _recover_worker(self, name: str) -> int:
         keys = [

@@ -52,14 +52,14 @@ async def _read_status(redis: Redis, config: PageFetcherConfig) -> QueueStatus:
     (seconds, micros), length, dead, retried, activity, names = replies
     now = seconds + micros / 1e6
     fetchers = tuple([await _fetcher_status(redis, queue, name.decode()) for name in sorted(names)])
-    looked_at, hosts = await _host_statuses(redis, queue, now)
+    counted_urls, hosts = await _host_statuses(redis, queue, now)
     last = float(activity) if activity else None
     idle = max(now - last, 0.0) if last is not None else None
     return QueueStatus(
-        summary=summarize_queue(queue, length, looked_at, fetchers, hosts, idle),
+        summary=summarize_queue(queue, length, counted_urls, fetchers, hosts, idle),
         queue=queue,
         queue_length=length,
-        counted_urls=looked_at,
+        counted_urls=counted_urls,
         in_flight=sum(fetcher.in_flight for fetcher in fetchers),
         dead_letters=dead,
         retried=retried,
@@ -80,11 +80,11 @@ async def _fetcher_status(redis: Redis, queue: str, name: str) -> FetcherStatus:
 
 async def _host_statuses(redis: Redis, queue: str, now: float) -> tuple[int, tuple[HostStatus, ...]]:
     """How many items were examined, and their hosts."""
-    origins, found, looked = OriginCache(), count_by_host(()), 0
-    while looked < MAX_COUNTED_URLS:
-        items: list[Any] = await await_reply(redis.lrange(queue, looked, looked + _BATCH_SIZE - 1))
+    origins, found, examined = OriginCache(), count_by_host(()), 0
+    while examined < MAX_COUNTED_URLS:
+        items: list[Any] = await await_reply(redis.lrange(queue, examined, examined + _BATCH_SIZE - 1))
         found.update(count_by_host(map(origins.find_origin, items)))
-        looked += len(items)
+        examined += len(items)
         if len(items) < _BATCH_SIZE:
             break
     # All of them: otherwise some hosts that back off would be missing.
@@ -96,4 +96,4 @@ async def _host_statuses(redis: Redis, queue: str, now: float) -> tuple[int, tup
             blobs = await pipe.execute()
         origins_of = zip(names[first : first + _BATCH_SIZE], blobs, strict=True)
         hosts += [host_status(origin, found[origin], decode_host_record(blob), now) for origin, blob in origins_of]
-    return looked, sort_hosts(hosts)
+    return examined, sort_hosts(hosts)

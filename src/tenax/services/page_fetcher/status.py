@@ -64,15 +64,15 @@ class QueueStatus(Value, frozen=True):
 def host_status(origin: str, urls: int, record: HostRecord | None, now: float) -> HostStatus:
     if record is None:
         return HostStatus(origin, urls)
-    is_left_alone = is_backing_off(record, now) or should_probe(record)
+    must_wait = is_backing_off(record, now) or should_probe(record)
     return HostStatus(
         origin,
         urls,
-        (record.backoff_reason or "down: waiting for a probe") if is_left_alone else "",
-        format_time(record.next_at) if is_left_alone else None,
+        (record.backoff_reason or "down: waiting for a probe") if must_wait else "",
+        format_time(record.next_at) if must_wait else None,
         record.breaker,
         record.failures_in_a_row,
-        max(record.next_at - now, 0.0) if is_left_alone else 0.0,
+        max(record.next_at - now, 0.0) if must_wait else 0.0,
     )
 
 

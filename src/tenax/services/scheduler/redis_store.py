@@ -47,13 +47,13 @@ class RedisSeedQueue:
     @classmethod
     async def open(cls, url: str, queue: str) -> RedisSeedQueue:
         """Raises `ConfigError` when Redis cannot be used as named."""
-        redis, link = create_redis_client(url, SETTING_NAME), RedisConnection(url, SETTING_NAME)
+        redis, connection = create_redis_client(url, SETTING_NAME), RedisConnection(url, SETTING_NAME)
         try:
-            await link.call_once(lambda: redis.exists(queue))
+            await connection.call_once(lambda: redis.exists(queue))
         except BaseException:
             await close_clients(redis)
             raise
-        return cls(redis, link, queue)
+        return cls(redis, connection, queue)
 
     async def send(self, seeds: Sequence[Seed]) -> list[SendResult]:
         keys = [self._queue, *(f"crawler_scheduler:sent:{url_hash(seed.url)}" for seed in seeds)]
