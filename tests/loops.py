@@ -1,5 +1,5 @@
-"""The time of an event loop, turned by a test: a wait of minutes is over at once, and no deadline strikes on a busy
-machine before the test says so."""
+"""An event loop whose time a test moves: a wait of minutes ends at once, and no deadline passes on a busy machine
+before the test moves the time."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Result = TypeVar("Result")
 Arguments = TypeVarTuple("Arguments")
 
 FAULT_SECONDS = 60.0
-"""What is waited for comes long before, unless something is broken."""
+"""Waits end long before this, unless something is broken."""
 ROUNDS = 20
-"""What one side of a connection in this loop has sent, the other side has read after a few rounds of the loop."""
+"""Data sent on one side of a connection in this loop is read on the other after a few iterations."""
 
 
 class TurnedLoop(asyncio.SelectorEventLoop):
-    """asyncio's own, for those who keep its `time` before it is turned for the first time."""
+    """asyncio's own loop, for code that keeps a reference to `time` before a test moves it."""
 
     ahead_seconds = 0.0
 
@@ -32,14 +32,14 @@ class TurnedLoop(asyncio.SelectorEventLoop):
 
 
 class TurnedUvloop(uvloop.Loop):
-    """libuv keeps its time to itself, so every timer is also kept here."""
+    """libuv's time cannot be changed, so every timer is also kept here."""
 
     ahead_seconds = 0.0
 
     def __init__(self) -> None:
         super().__init__()
         self._timers: dict[int, tuple[asyncio.TimerHandle, asyncio.TimerHandle]] = {}
-        """By the id of the timer: it, and libuv's timer that ends it when nobody turns the time."""
+        """By timer id: the timer, and libuv's own, which ends it if no test moves the time."""
 
     def time(self) -> float:
         return super().time() + self.ahead_seconds
@@ -83,7 +83,7 @@ class TurnedUvloop(uvloop.Loop):
 
 
 def turn(seconds: float) -> None:
-    """So many seconds have passed for all that wait in this loop."""
+    """Move the time of this loop forward."""
     loop = asyncio.get_running_loop()
     if isinstance(loop, (TurnedLoop, TurnedUvloop)):
         loop.turn(seconds)
@@ -94,13 +94,13 @@ def turn(seconds: float) -> None:
 
 
 async def rounds(count: int = ROUNDS) -> None:
-    """What is ready in this loop is done, by those too who wait for it."""
+    """Run everything that is ready in this loop, and what that makes ready."""
     for _ in range(count):
         await asyncio.sleep(0)
 
 
 async def reached(condition: Callable[[], bool], what: str = "it") -> None:
-    """Until this holds; an event would do where one can be had."""
+    """Wait until the condition is true; use an event where there is one."""
     loop = asyncio.get_running_loop()
     until = loop.time() + FAULT_SECONDS
     while not condition():
@@ -111,8 +111,8 @@ async def reached(condition: Callable[[], bool], what: str = "it") -> None:
 async def outlasted(
     asking: Coroutine[Any, Any, Result], step_seconds: float, once: Callable[[], bool], steps: int = 1
 ) -> Result:
-    """What comes of it when, once this holds, so much time passes, so many times. With several steps, who sends and
-    who hears something have a moment between them."""
+    """The result when, once `once` is true, `step_seconds` pass `steps` times. Between steps, senders and receivers get
+    to run."""
     task = asyncio.ensure_future(asking)
     await reached(lambda: once() or task.done())
     for step in range(steps):

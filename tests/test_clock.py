@@ -1,4 +1,4 @@
-"""Time: one clock that never jumps, and one that moves when told to."""
+"""Clocks: one that never jumps, and one that a test moves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tenax import clock as time_module
 from tenax.clock import MAX_SLEW_RATE, Clock, ManualClock, ShiftedClock, SteadyClock, follow_server_clock
 
 
-def test_the_steady_clock_tells_the_time_of_day() -> None:
+def test_the_steady_clock_gives_wall_time() -> None:
     before = SteadyClock().now()
     assert before == pytest.approx(time.clock_gettime(time.CLOCK_REALTIME), abs=5)
 
@@ -38,7 +38,7 @@ def test_two_clocks_of_one_machine_agree() -> None:
     assert first.now() == pytest.approx(second.now(), abs=0.5)
 
 
-def test_the_manual_clock_moves_when_told_to() -> None:
+def test_the_manual_clock_moves_when_set() -> None:
     clock: Clock = ManualClock(100.0)
     assert (clock.now(), clock.now()) == (100.0, 100.0)
     assert isinstance(clock, ManualClock)
@@ -83,7 +83,7 @@ def test_time_never_runs_back_nor_leaps_whatever_the_server_says() -> None:
 
 
 async def test_a_clock_that_drifts_is_brought_back_to_the_servers_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ours loses a tenth of a second in ten minutes; now and then the server is away."""
+    """Ours loses a tenth of a second in ten minutes; sometimes the server is unavailable."""
     monkeypatch.setattr(time_module, "SYNC_SECONDS", 0.0)
     monkeypatch.setattr(time_module, "SYNC_RETRY_SECONDS", 0.0)
     ours, server, asked = ManualClock(1000.0), ManualClock(1000.0), 0

@@ -1,4 +1,4 @@
-"""What is said on standard error: constant sentences, fields, nothing dangerous and nothing secret."""
+"""Log output: constant messages, fields, nothing dangerous and nothing secret."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def test_text_lines_have_a_sentence_and_fields(capsys: pytest.CaptureFixture[str
 
 def test_json_lines_are_objects(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("debug", "json")
-    logs.logger("tenax.x").debug("host rests", origin="https://h", level="ours loses", api_key="k", seconds=1.23456)
+    logs.logger("tenax.x").debug("host backs off", origin="https://h", level="ours loses", api_key="k", seconds=1.23456)
     document = json.loads(capsys.readouterr().err)
-    assert document["message"] == "host rests"
+    assert document["message"] == "host backs off"
     assert (document["level"], document["origin"]) == ("debug", "https://h")
     assert (document["api_key"], document["seconds"]) == ("***", 1.235)
 

@@ -1,4 +1,4 @@
-"""The numbers Prometheus reads."""
+"""The metrics that Prometheus reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time, as a part that can be handed in: one that runs, and one turned by hand."""
+"""Clocks: a running one, one that follows a server, and a manual one for tests."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tenax import logs
 log = logs.logger(__name__)
 
 MAX_SLEW_RATE = 0.001
-"""So much faster or slower a clock goes until it is right: quicker than clocks drift, and no pace is felt to change."""
+"""How much faster or slower a clock runs while it is corrected: more than clocks drift, too little to affect a rate."""
 SYNC_SECONDS = 600.0
 SYNC_RETRY_SECONDS = 30.0
-"""While the server is away: soon after its return."""
+"""Interval between attempts while the server is unavailable."""
 MAX_UNREPORTED_SECONDS = 1.0
-"""What nobody needs to hear of."""
+"""A smaller offset is not logged."""
 
 
 class Clock(Protocol):
@@ -26,7 +26,7 @@ class Clock(Protocol):
 
 
 class SteadyClock:
-    """Wall time read once, then carried by the monotonic clock: a jump of the wall clock moves no delay."""
+    """Wall time read once, then advanced by the monotonic clock: a jump of the wall clock changes no delay."""
 
     def __init__(self) -> None:
         self._offset = time.time() - time.monotonic()
@@ -36,24 +36,24 @@ class SteadyClock:
 
 
 class ShiftedClock:
-    """Another clock, so many seconds ahead: the time of a server, which all who share it agree on."""
+    """Another clock plus an offset: the time of a server, shared by all its clients."""
 
     def __init__(self, clock: Clock, seconds: float) -> None:
         self._clock = clock
         self._seconds = seconds
-        """Ahead of the other at the time of the last correction."""
+        """Offset at the time of the last correction."""
         self._pending_correction = 0.0
         self._corrected_at = clock.now()
         self._last = self._corrected_at + seconds
 
     def now(self) -> float:
         other = self._clock.now()
-        # Sums are rounded differently before and after a correction: not even by that does time run back.
+        # Rounding differs before and after a correction; time must not run backwards by that either.
         self._last = max(self._last, other + self._seconds + self._applied_correction(other))
         return self._last
 
     def correct(self, ahead_seconds: float) -> None:
-        """The server's clock is so far ahead of this one: catch up, or let it catch up. Neither jumps nor stops."""
+        """Slew towards a server clock that is `ahead_seconds` ahead. Time neither jumps nor stops."""
         other = self._clock.now()
         self._seconds += self._applied_correction(other)
         self._pending_correction, self._corrected_at = ahead_seconds, other
@@ -64,8 +64,8 @@ class ShiftedClock:
 
 
 async def follow_server_clock(clock: ShiftedClock, server_offset: Callable[[], Awaitable[float | None]]) -> None:
-    """Keep it at the server's time until this is cancelled; `server_offset` asks the server, None when that is away."""
-    import asyncio  # here, so that who only asks for the time does not load it
+    """Follow the server's time until cancelled; `server_offset` returns None while the server is unavailable."""
+    import asyncio  # imported here: most users of a clock do not need it
 
     pause_seconds = SYNC_SECONDS
     while True:
@@ -75,11 +75,11 @@ async def follow_server_clock(clock: ShiftedClock, server_offset: Callable[[], A
         if seconds is not None:
             clock.correct(seconds)
             if abs(seconds) > MAX_UNREPORTED_SECONDS:
-                log.warning("our time is not the server's; they are brought together slowly", ahead_seconds=seconds)
+                log.warning("clock offset from server, slewing", ahead_seconds=seconds)
 
 
 class ManualClock:
-    """A clock for tests and simulations; it moves when told to."""
+    """A clock for tests and simulations; it only moves when a test moves it."""
 
     def __init__(self, now: float = 1_750_000_000.0) -> None:
         self._now = now

@@ -1,32 +1,32 @@
-"""The tree of our own failures. A page that fails is an outcome, never one of these.
+"""The tree of our own errors. A page that fails is an outcome, never one of these.
 
 TenaxError                    something a person must know; its text is one line that says what to do
 ├── UsageError                the command line asks for something impossible
-├── ConfigError               an unknown key or bad value; names the key and where it came from
-│   └── ServerAway            a server that is named does not answer; it may do so later
+├── ConfigError               an unknown key or bad value; names the key and its source
+│   └── ServerAway            a configured server does not answer; it may later
 ├── NoSeedReachable           no seed's host could be found: a typo, or no network
-├── DatabaseError               the database cannot serve us
-│   ├── DatabaseBusy            another process holds it
-│   ├── DatabaseUnusable        corrupt, not ours, from a newer version, or not writable
-│   │   └── DatabaseAway        its server does not answer; it may do so later
-│   ├── DatabaseMissing         there is no crawl in that directory
-│   ├── DatabaseLost            its file was deleted, moved or replaced while it was open
-│   ├── DatabaseSilent          it was asked again and again, and does not answer
+├── DatabaseError             the database cannot be used
+│   ├── DatabaseBusy          another process holds it
+│   ├── DatabaseUnusable      corrupt, not ours, from a newer version, or not writable
+│   │   └── DatabaseAway      its server does not answer; it may later
+│   ├── DatabaseMissing       there is no crawl in that directory
+│   ├── DatabaseLost          its file was deleted, moved or replaced while it was open
+│   ├── DatabaseSilent        it did not answer after several attempts
 │   ├── LeaseLost             this visit's claim is void; its commit was refused
-│   └── CommitUnknown         the database went away during this visit's commit, which was made once or not at all
-├── NothingStored             a crawl ended, and no run of it has stored a page
-├── NetworkLost               the network stayed away for longer than we were told to wait
-├── Stalled                   nothing moves, and neither network nor database is the reason
-├── MemoryExceeded            more memory is used than was allowed; the run has ended cleanly
+│   └── CommitUnknown         the connection was lost during this visit's commit, which was made once or not at all
+├── NothingStored             a crawl ended, and none of its runs has stored a page
+├── NetworkLost               the network was down for longer than `resilience.max_network_outage_seconds`
+├── Stalled                   no visit ends, and neither network nor database is the reason
+├── MemoryExceeded            the memory limit was exceeded; the run has ended cleanly
 ├── StorageFull               the disk is full; what was committed is safe
-└── SinkError                 an output file cannot be written or is not what we left there
+└── SinkError                 an output file cannot be written or was changed by another program
 """
 
 from __future__ import annotations
 
 
 class TenaxError(Exception):
-    """Base of everything we raise on purpose; `exit_code` is what the program ends with."""
+    """Base of all errors that we raise on purpose; `exit_code` is the exit status of the program."""
 
     exit_code = 1
 

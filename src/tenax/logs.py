@@ -1,10 +1,10 @@
-"""What the program says while it runs: constant sentences with fields, safe to show, on standard error.
+"""Log output: constant messages with fields, safe to show, on standard error.
 
     log = logs.logger(__name__)
     log.info("page fetched", url=url, status=200)
 
-The sentence never changes, so it can be searched for and counted; the facts are fields. Text that came from the
-web cannot move the cursor, colour the terminal or turn the line around, and secrets are masked on the way out.
+The message never changes, so it can be searched for and counted; the facts are fields. Text from the web cannot move
+the cursor, colour the terminal or reverse the line, and secrets are masked.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from typing import Any
 from tenax.text.escaping import UNSAFE
 from tenax.text.masking import MASK, is_secret_name, mask_text
 
-# Whole escape sequences go, so that "\x1b[31mred" leaves "red" and not "[31mred". OSC, DCS, SOS, PM and APC run to
-# their terminator; one that is never closed gives up at the end of its line, so it cannot swallow the rest.
+# Whole escape sequences are removed, so that "\x1b[31mred" leaves "red" and not "[31mred". OSC, DCS, SOS, PM and APC
+# run to their terminator, or to the end of the line if there is none, so that they cannot swallow the rest.
 _ESCAPES = re.compile(
     r"(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\r\n]*(?:\x07|\x1b\\|\x9c)?"
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
     r"|\x1b[ -/]*[0-~]?"
 )
 _BREAK_CLASS = r"\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029"
-# White space with a break in it, tried from its first character: tried from each, a long run would cost its square.
+# White space with a line break, matched from its first character only: otherwise a long run would take quadratic time.
 _BREAKS = re.compile(rf"(?<!\s)[^\S{_BREAK_CLASS}]*+[{_BREAK_CLASS}]\s*+")
 _UNSAFE = re.compile(f"[{UNSAFE}]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -38,7 +38,7 @@ _STANDARD_FIELDS = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "
 
 
 def sanitize_text(text: str, *, keep_lines: bool = False) -> str:
-    """Text of strangers made inert: no escapes, controls or direction marks; on one line unless told otherwise."""
+    """Untrusted text without escapes, controls or direction marks; on one line unless `keep_lines`."""
     if text.isascii() and text.isprintable():
         return text
     text = _SURROGATES.sub("\ufffd", _ESCAPES.sub("", text))
@@ -50,7 +50,7 @@ def sanitize_text(text: str, *, keep_lines: bool = False) -> str:
 
 
 class Logger:
-    """A logger whose methods take the facts as keywords; none of them can clash with logging's own names."""
+    """A logger whose methods take fields as keywords; no field can clash with logging's own names."""
 
     def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(name)
@@ -81,7 +81,7 @@ def logger(name: str) -> Logger:
 
 
 def configure(level: str = "info", format: str = "auto") -> None:
-    """Send our messages of this level, and everyone else's warnings, to standard error. May be called again."""
+    """Send our messages of this level, and warnings of other libraries, to standard error. May be called again."""
     handler = _StderrHandler()
     handler.setFormatter(JsonFormatter() if format == "json" else TextFormatter())
     root = logging.getLogger()
@@ -93,14 +93,14 @@ def configure(level: str = "info", format: str = "auto") -> None:
 
 
 class _StderrHandler(logging.Handler):
-    """Writes to whatever `sys.stderr` is at that moment: a live display puts itself there, and prints above itself."""
+    """Writes to the current `sys.stderr`: a live display replaces it, to print above itself."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             sys.stderr.write(self.format(record) + "\n")
             sys.stderr.flush()
         except OSError:
-            pass  # standard error is gone: there is nobody left to tell
+            pass  # standard error is gone: nothing can be reported
         except Exception:
             self.handleError(record)
 
@@ -118,7 +118,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line, for machines."""
+    """One JSON object per line, for machines."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
@@ -135,7 +135,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def _record_fields(record: logging.LogRecord) -> dict[str, Any]:
-    """The facts of a record, ours or given as `extra`, with text made safe and secrets masked."""
+    """The fields of a record, ours or given as `extra`, sanitized and with secrets masked."""
     given: Mapping[str, Any] = getattr(record, "fields", None) or {
         name: value for name, value in record.__dict__.items() if name not in _STANDARD_FIELDS
     }
@@ -155,6 +155,6 @@ def _sanitize_value(value: Any) -> Any:
 
 
 def _format_value(value: Any) -> str:
-    """A field's value in a text line: bare when it is one word or a URL, else as JSON, so its end is clear."""
+    """A field's value in a text line: plain if it is one word or a URL, else as JSON, so that its end is clear."""
     is_clear = isinstance(value, str) and bool(_ONE_WORD.fullmatch(value))
     return str(value) if is_clear else json.dumps(value, ensure_ascii=False, default=str)

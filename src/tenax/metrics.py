@@ -1,7 +1,7 @@
-"""Every number we give to Prometheus, declared once.
+"""Every Prometheus metric, declared once.
 
-The engine only adds to plain counters: a visit costs a few microseconds and needs no library.
-prometheus-client is imported when the metrics are served, and reads the counters when it is asked.
+The engine only adds to plain counters: a visit costs a few microseconds and needs no library. prometheus-client is
+imported when metrics are served, and reads the counters at each scrape.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Metric(Value, frozen=True):
-    """A metric as the documents and the exporter see it."""
+    """A metric as the documentation and the exporter see it."""
 
     name: str
-    """As it is exposed: a counter ends in `_total`."""
+    """As exposed: a counter ends in `_total`."""
     type: Literal["counter", "gauge", "histogram"]
     meaning: str
     label: str | None = None
@@ -36,44 +36,44 @@ class Metric(Value, frozen=True):
 METRICS: tuple[Metric, ...] = (
     Metric("crawler_pages_fetched_total", "counter", "Pages fetched and stored."),
     Metric("crawler_pages_per_second", "gauge", "Pages stored per second, over the last ten seconds."),
-    Metric("crawler_fetch_success_rate", "gauge", "Share of fetches that got a usable answer, from 0 to 1."),
-    Metric("crawler_http_status_total", "counter", "Answers by HTTP status.", "code"),
+    Metric("crawler_fetch_success_rate", "gauge", "Share of fetches with a usable response, from 0 to 1."),
+    Metric("crawler_http_status_total", "counter", "Responses by HTTP status.", "code"),
     Metric("crawler_frontier_size", "gauge", "URLs that wait for a visit."),
-    Metric("crawler_robots_denials_total", "counter", "URLs not fetched because robots.txt forbids it."),
-    Metric("crawler_active_workers", "gauge", "Processes that crawl: 1 while this one does, 0 when it is ending."),
+    Metric("crawler_robots_denials_total", "counter", "URLs not fetched because robots.txt disallows them."),
+    Metric("crawler_active_workers", "gauge", "Processes that crawl: 1 while this one does, 0 while it ends."),
     Metric("crawler_visits_total", "counter", "Visits committed to the database, by outcome.", "outcome"),
-    Metric("crawler_failures_total", "counter", "Visits that got no usable answer, by kind of failure.", "kind"),
+    Metric("crawler_failures_total", "counter", "Visits without a usable response, by kind of failure.", "kind"),
     Metric(
         "crawler_candidates_total",
         "counter",
-        "Links offered to the database; those surely in it already are left out.",
+        "Links proposed to the database, without those known to be in it.",
     ),
-    Metric("crawler_duplicates_total", "counter", "Pages whose text was, or nearly was, that of a page stored before."),
+    Metric("crawler_duplicates_total", "counter", "Pages with the same or nearly the same text as an earlier page."),
     Metric("crawler_received_bytes_total", "counter", "Bytes received over the network, as sent."),
-    Metric("crawler_fetch_seconds_total", "counter", "Time spent in fetches, all added up."),
-    Metric("crawler_visits_in_flight", "gauge", "Visits going on now."),
-    Metric("crawler_hosts_active", "gauge", "Hosts with a visit going on, or due for one."),
-    Metric("crawler_hosts_backing_off", "gauge", "Hosts that must wait for longer than their pace."),
+    Metric("crawler_fetch_seconds_total", "counter", "Total time spent in fetches."),
+    Metric("crawler_visits_in_flight", "gauge", "Visits in flight."),
+    Metric("crawler_hosts_active", "gauge", "Hosts with a visit in flight or a task due."),
+    Metric("crawler_hosts_backing_off", "gauge", "Hosts that wait for longer than their rate limit."),
 )
 
 
 PAGE_FETCHER_METRICS: tuple[Metric, ...] = (
     Metric("page_fetcher_pages_fetched_total", "counter", "Pages stored in Redis whose event Kafka has acknowledged."),
-    Metric("page_fetcher_pages_failed_total", "counter", "URLs given up because of themselves, after their retries."),
-    Metric("page_fetcher_pages_skipped_robots_total", "counter", "URLs not fetched because robots.txt forbids it."),
+    Metric("page_fetcher_pages_failed_total", "counter", "URLs that failed after all their attempts."),
+    Metric("page_fetcher_pages_skipped_robots_total", "counter", "URLs not fetched because robots.txt disallows them."),
     Metric(
         "page_fetcher_pages_requeued_total",
         "counter",
-        "URLs put back into the queue because their host is in trouble or is to be left alone.",
+        "URLs put back into the queue because their host fails or is backing off.",
     ),
-    Metric("page_fetcher_retries_total", "counter", "Visits that will be repeated because of the URL itself."),
+    Metric("page_fetcher_retries_total", "counter", "Visits that will be retried because of the URL itself."),
     Metric("page_fetcher_dlq_enqueued_total", "counter", "Items sent to the dead letter queue."),
-    Metric("page_fetcher_circuit_breaker_opened_total", "counter", "Times that a host was found to be down."),
-    Metric("page_fetcher_circuit_breaker_closed_total", "counter", "Times that a host was found to be back."),
+    Metric("page_fetcher_circuit_breaker_opened_total", "counter", "Times that a host's breaker opened."),
+    Metric("page_fetcher_circuit_breaker_closed_total", "counter", "Times that a host's breaker closed."),
     Metric(
         "page_fetcher_circuit_breaker_probes_total",
         "counter",
-        "Hosts asked whether they are back, by result.",
+        "Probes of hosts that were down, by result.",
         "result",
     ),
     Metric("page_fetcher_input_queue_size", "gauge", "URLs in the queue."),
@@ -81,26 +81,26 @@ PAGE_FETCHER_METRICS: tuple[Metric, ...] = (
     Metric(
         "page_fetcher_circuit_breaker_state",
         "gauge",
-        "1 while nothing is taken from the queue because its hosts are down, 2 while one is probed then, else 0.",
+        "1 while nothing is taken from the queue because its hosts are down, 2 while one of them is probed, else 0.",
     ),
     Metric(
         "page_fetcher_circuit_breaker_consecutive_failures",
         "gauge",
-        "Failures in a row of the host that has the most, whether it counts as down or not yet.",
+        "Failures in a row of the host with the most, whether its breaker is open or not.",
     ),
     Metric(
         "page_fetcher_circuit_breaker_current_backoff_seconds",
         "gauge",
-        "Time between two probes of the host that is left alone longest; 0 when none is down.",
+        "Longest time between two probes of a host that is down; 0 if none is down.",
     ),
     Metric("page_fetcher_in_flight", "gauge", "URLs taken from the queue and not settled yet."),
-    Metric("page_fetcher_fetch_duration_seconds", "histogram", "Time of one request to a page, its body included."),
-    Metric("page_fetcher_content_size_bytes", "histogram", "Sizes of the pages fetched, decoded."),
+    Metric("page_fetcher_fetch_duration_seconds", "histogram", "Duration of one request to a page, its body included."),
+    Metric("page_fetcher_content_size_bytes", "histogram", "Decoded sizes of fetched pages."),
 )
 
 
 class Histogram:
-    """Numbers counted by size."""
+    """Values counted by size."""
 
     def __init__(self, bounds: Sequence[float]) -> None:
         self.bounds = tuple(bounds)
@@ -112,7 +112,7 @@ class Histogram:
         self.sum += value
 
     def buckets(self) -> list[tuple[str, float]]:
-        """How many were so large at most, as Prometheus wants it."""
+        """Cumulative counts by upper bound, as Prometheus expects."""
         total, found = 0, []
         for bound, count in zip([*map(str, self.bounds), "+Inf"], self.counts, strict=True):
             total += count
@@ -121,17 +121,17 @@ class Histogram:
 
 
 class MetricSource(Protocol):
-    """What an exporter asks, from a thread of its own."""
+    """What an exporter reads, from its own thread."""
 
     def values(self) -> Mapping[str, float | Mapping[str, int] | Histogram]:
-        """Every metric's value by its name; a labelled one as values by label."""
+        """Every metric's value by name; a labelled metric as values by label."""
 
 
 READY_PATH = "/ready"
 
 
 class Readiness:
-    """Whether a service has begun its work; while it waits for a server it lives, and is not ready."""
+    """Whether a service has started its work; while it waits for a server it is alive but not ready."""
 
     is_ready = False
 
@@ -156,7 +156,7 @@ class Metrics:
         self._progress: Progress | None = None
 
     def count_visit(self, visit: Visit, is_duplicate: bool = False) -> None:
-        """Count one committed visit; `is_duplicate` when it brought a page that was there already."""
+        """Count one committed visit; `is_duplicate`: its page is a duplicate."""
         how, _, what = visit.label.partition(":")
         self._outcomes[how] += 1
         if visit.fetch.status is not None:
@@ -175,11 +175,11 @@ class Metrics:
             self._counts["robots"] += 1
 
     def update_progress(self, progress: Progress) -> None:
-        """Take over the gauges of this moment."""
+        """Update the gauges."""
         self._progress = progress
 
     def values(self) -> dict[str, float | dict[str, int]]:
-        """Every metric's value by its name; a labelled one as values by label."""
+        """Every metric's value by name; a labelled metric as values by label."""
         counts, now = self._counts, self._progress or Progress(now=0.0, elapsed_seconds=0.0, is_stopping=True)
         fetches = counts["successes"] + sum(self._failures.values())
         return {
@@ -202,11 +202,11 @@ class Metrics:
         }
 
     def registry(self) -> CollectorRegistry:
-        """A registry of our own that asks these counters; the library's global one is left alone."""
+        """A registry for these counters; the library's global one is not used."""
         return build_registry(self, METRICS)
 
     def serve(self, port: int, host: str = "127.0.0.1") -> MetricsServer:
-        """Answer Prometheus on this port (0: any free one) from a thread of its own until closed."""
+        """Serve Prometheus on this port (0: any free one) from a thread until closed."""
         return serve_metrics(self, METRICS, port, host)
 
 
@@ -225,9 +225,9 @@ def serve_metrics(
     host: str = "127.0.0.1",
     readiness: Readiness | None = None,
 ) -> MetricsServer:
-    """Answer Prometheus on this port (0: any free one) from a thread of its own until closed.
+    """Serve Prometheus on this port (0: any free one) from a thread until closed.
 
-    With `readiness`, the path `/ready` is 503 for as long as the service is not.
+    With `readiness`, the path `/ready` returns 503 until the service is ready.
     """
     from prometheus_client import start_http_server
 
@@ -242,7 +242,7 @@ def serve_metrics(
 
 @contextmanager
 def run_metrics_server(source: MetricSource, table: Sequence[Metric], port: int, host: str) -> Iterator[Readiness]:
-    """Serve the numbers of a service while this lasts, unless the port is 0; whoever runs it says when it is ready."""
+    """Serve the metrics of a service while in this context, unless the port is 0; the caller sets readiness."""
     readiness = Readiness()
     server = serve_metrics(source, table, port, host, readiness) if port else None
     try:
@@ -264,7 +264,7 @@ def _add_readiness(exporter: WSGIApplication, readiness: Readiness) -> WSGIAppli
 
 
 class _Collector:
-    """Turns a table and its counters into what prometheus-client writes out."""
+    """Converts a table and its values for prometheus-client."""
 
     def __init__(self, source: MetricSource, table: Sequence[Metric]) -> None:
         self._source = source

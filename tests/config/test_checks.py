@@ -1,4 +1,4 @@
-"""A config that a program made is checked as one that was read."""
+"""A config built in code is checked like one that was loaded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tenax.errors import ConfigError
 
 
 def wrong(section: str, **values: Any) -> Config:
-    """What a program without a type checker may write."""
+    """What code without a type checker may contain."""
     return msgspec.structs.replace(Config(), **{section: msgspec.structs.replace(getattr(Config(), section), **values)})
 
 
@@ -34,8 +34,8 @@ def test_a_list_and_a_whole_number_are_taken_for_what_they_mean() -> None:
         (wrong("politeness", rate_per_second=-4), "`politeness.rate_per_second`: it takes a number, 0 or more"),
         (wrong("fetch", total_timeout_seconds=float("nan")), "`fetch.total_timeout_seconds`: it takes a number"),
         (wrong("proxy", urls="http://me:hush@proxy"), "bad value *** for `proxy.urls`"),
-        (Config(discovery=DiscoveryConfig(sources=("none", "links"))), "give ways to find pages"),
-        (Config(sites={"example.org": {"crawl.scope": "host"}}), "`crawl.scope` holds for the whole crawl"),
+        (Config(discovery=DiscoveryConfig(sources=("none", "links"))), "`discovery.sources` takes a list"),
+        (Config(sites={"example.org": {"crawl.scope": "host"}}), "`crawl.scope` applies to the whole crawl"),
         (Config(sites={"example.org": {"fetch.max_attempts": 0}}), "`fetch.max_attempts`: it takes a whole number"),
         (msgspec.structs.replace(Config(), crawl=FetchConfig()), "`crawl` must be a CrawlConfig"),
         ({"crawl": {}}, "config must be a tenax.Config, not dict"),

@@ -1,4 +1,4 @@
-"""Where a value comes from, and how a slip is answered."""
+"""Where a value comes from, and how errors are reported."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ def test_variables_for_our_own_tests_are_not_settings() -> None:
     assert load_config(environment={"TENAX_TEST_KAFKA": "localhost:9092", "PATH": "/bin"}).config == Config()
 
 
-# ---- slips ------------------------------------------------------------------------------------------------
+# ---- errors -----------------------------------------------------------------------------------------------
 
 FILES = {
     "[crawl]\nmax_dept = 3\n": "unknown key `crawl.max_dept`; did you mean `crawl.max_depth`?",
     "[speed]\nvery = 3\n": "unknown key `speed.very`; `tenax config` lists them all",
-    "max_depth = 3\n": "`max_depth` must stand in a section, such as [crawl]",
+    "max_depth = 3\n": "`max_depth` must be in a section, such as [crawl]",
     "[crawl.max_depth]\nx = 1\n": "bad value {'x': 1} for `crawl.max_depth`",
     "[crawl]\nmax_depth = '3'\n": "bad value '3' for `crawl.max_depth`",
     "[crawl]\nmax_depth = 3.5\n": "bad value 3.5 for `crawl.max_depth`",
@@ -166,11 +166,11 @@ def test_a_site_beats_the_file_and_the_variables_and_a_flag_beats_all(tmp_path: 
     loaded = load_config(written(tmp_path, SITES), environment, flags)
     politeness = Sites(loaded.config).for_host("www.example.org").politeness
     assert (politeness.rate_per_second, politeness.connections_per_host) == (0.2, 7)
-    elsewhere = Sites(loaded.config).for_host("example.com").politeness
-    assert (elsewhere.rate_per_second, elsewhere.connections_per_host) == (5, 7)
+    other_host = Sites(loaded.config).for_host("example.com").politeness
+    assert (other_host.rate_per_second, other_host.connections_per_host) == (5, 7)
 
 
-def test_what_lies_beneath_gives_way_to_a_site_too(tmp_path: Path) -> None:
+def test_site_tables_override_the_sources_below_them(tmp_path: Path) -> None:
     beneath = {
         "politeness.rate_per_second": SettingValue(9.0, "demo"),
         "fetch.contact": SettingValue("demo", "demo"),
@@ -205,16 +205,16 @@ SITE_SLIPS = {
     '[site."a.test"]\nspeed.very = 1\n': '[site."a.test"]: unknown key `speed.very`; `tenax config` lists them all',
     '[site."a.test"]\nrate_per_second = 1\n': '[site."a.test"]: unknown key `rate_per_second`; did you mean '
     "`politeness.rate_per_second`?",
-    '[site."a.test"]\ncrawl.max_depth = 1\n': '[site."a.test"]: `crawl.max_depth` holds for the whole crawl',
-    '[site."a.test"]\nbrowser.pages = 1\n': '[site."a.test"]: `browser.pages` holds for the whole crawl',
+    '[site."a.test"]\ncrawl.max_depth = 1\n': '[site."a.test"]: `crawl.max_depth` applies to the whole crawl',
+    '[site."a.test"]\nbrowser.pages = 1\n': '[site."a.test"]: `browser.pages` applies to the whole crawl',
     '[site."a.test"]\npoliteness.rate_per_second = "1"\n': "[site.\"a.test\"]: bad value '1' for "
     "`politeness.rate_per_second`",
     '[site."a.test"]\npoliteness.rate_per_second = -1\n': '[site."a.test"]: bad value -1 for '
     "`politeness.rate_per_second`",
     '[site."a.test"]\npoliteness.rate_per_second = nan\n': '[site."a.test"]: bad value nan',
     '[site."a.test"]\npoliteness = 1\n': '[site."a.test"]: unknown key `politeness`',
-    "[site.a.test]\npoliteness.rate_per_second = 1\n": '[site."a"]: unknown key `test.politeness`; a name with dots '
-    "stands in quotes",
+    "[site.a.test]\npoliteness.rate_per_second = 1\n": '[site."a"]: unknown key `test.politeness`; put a name '
+    "with dots in quotes",
     '[site]\n"a.test" = 1\n': '[site."a.test"]: `a.test` must be a table of settings',
     'site = "a.test"\n': '`site` must be a table, such as [site."example.org"]',
     '[site."https://a.test/"]\n': '[site."https://a.test/"]: a site is a host name such as example.org',
@@ -257,7 +257,7 @@ def test_a_setting_of_the_page_fetcher_has_a_second_variable() -> None:
         ('guesses = "never"', {"discovery.sources": ("archives",)}, "never", "file"),
     ],
 )
-def test_whoever_names_a_way_of_guessing_asks_for_guesses(
+def test_naming_a_guessing_source_enables_guesses(
     tmp_path: Path, text: str, flags: dict[str, object], guesses: str, source: str
 ) -> None:
     file = tmp_path / "tenax.toml"
@@ -276,7 +276,7 @@ def test_whoever_names_a_way_of_guessing_asks_for_guesses(
         ('discovery.sources = ["archives"]', {"discovery.sources": ("links",)}, "auto"),
     ],
 )
-def test_whoever_names_one_for_a_site_asks_for_guesses_there(
+def test_naming_one_for_a_site_enables_guesses_there(
     tmp_path: Path, text: str, flags: dict[str, object], guesses: str
 ) -> None:
     file = tmp_path / "tenax.toml"

@@ -1,4 +1,4 @@
-"""The numbers of our manners: what neighbours and site owners were told holds by default, each written down once."""
+"""The default numbers of politeness that site owners and other services rely on, each written once."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ NUMBERS = {
     "browser.max_consecutive_errors": 3,
     # what is a page
     "validation.min_body_bytes": -1,
-    # standstill
+    # stalls
     "resilience.stall_seconds": 5 * MINUTE,
     "resilience.network_check_seconds": 30.0,
     "database.lease_seconds": 5 * MINUTE,

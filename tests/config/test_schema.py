@@ -1,4 +1,4 @@
-"""The list of settings: each with its meaning, its unit, a default within its bounds and a variable of its own."""
+"""The list of settings: each with a description, a unit, a default within its bounds and its own variable."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def test_every_setting_says_what_it_means(setting: Setting) -> None:
 
 @pytest.mark.parametrize("setting", list(all_settings()), ids=lambda setting: setting.key)
 def test_a_number_has_its_unit_in_its_name(setting: Setting) -> None:
-    """A float is a measure of something; only shares and rates that say so go without `seconds`."""
+    """A float is a measure; only ratios and rates go without `seconds` in the name."""
     if setting.type is float:
         assert re.search(
-            r"seconds|per_second|per_minute|per_day|jitter|factor|multiplier|similarity|share", setting.name
+            r"seconds|per_second|per_minute|per_day|jitter|factor|multiplier|similarity|ratio", setting.name
         )
 
 

@@ -1,4 +1,4 @@
-"""What holds for one host."""
+"""The settings of one host."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_config_with_sites_survives_being_stored() -> None:
             '[site."a.test"]: unknown key `fetch.max_attempt`; did you mean `fetch.max_attempts`',
         ),
         ({"fetch": {"max_attempts": 0}}, '[site."a.test"]: bad value 0 for `fetch.max_attempts`'),
-        ({"guard.ports": [81]}, '[site."a.test"]: `guard.ports` holds for the whole crawl'),
+        ({"guard.ports": [81]}, '[site."a.test"]: `guard.ports` applies to the whole crawl'),
     ],
 )
 def test_a_slip_in_a_program_is_named_too(overrides: dict[str, Any], says: str) -> None:

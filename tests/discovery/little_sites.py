@@ -1,4 +1,4 @@
-"""Little websites that exist only as functions, and a crawl of them without a network, for the tests of guessing."""
+"""Small websites as functions, and a crawl of them without a network, for the tests of guessing."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def stories(section: str, page: int, count: int = 10) -> tuple[str, ...]:
     return tuple(f"/{section}/{letter}-story-of-page-{page}" for letter in "abcdefghijklmnopqrst"[:count])
 
 
-def story(place: str) -> Reply | None:
-    """Whatever is a story, or in the frame of each page, exists."""
-    is_there = "-story-" in place or place in FRAME[1:]
-    return Reply(FRAME, f"all about {place}") if is_there else None
+def story(relative_url: str) -> Reply | None:
+    """Stories and the common pages of a site exist."""
+    is_there = "-story-" in relative_url or relative_url in FRAME[1:]
+    return Reply(FRAME, f"all about {relative_url}") if is_there else None
 
 
 def similarity(one: bytes, other: bytes) -> float:
@@ -51,17 +51,17 @@ def similarity(one: bytes, other: bytes) -> float:
 
 @dataclass
 class Crawl:
-    """Visits everything that is linked, then what is guessed, as a crawl with priorities does."""
+    """Visits everything that is linked, then the guesses, as a crawl with priorities does."""
 
     site: Site
     limits: GuessLimits = field(default_factory=GuessLimits)
-    finds: GuessState = field(default_factory=GuessState)
+    guess_state: GuessState = field(default_factory=GuessState)
     now: float = 1_772_000_000.0
     seconds_per_visit: float = 1.0
     order: list[str] = field(default_factory=list)
     guessed: list[str] = field(default_factory=list)
     wasted: list[str] = field(default_factory=list)
-    """Guesses that were no page, or led to nothing new."""
+    """Guesses without a page, or without anything new."""
     known: set[str] = field(default_factory=set)
 
     def run(self, *starts: str, most: int = 5000) -> Crawl:
@@ -70,13 +70,13 @@ class Crawl:
         for _ in range(most):
             if not linked and not guesses:
                 return self
-            place, source = (linked or guesses).popleft()
-            reply = self.site(place)
+            relative_url, source = (linked or guesses).popleft()
+            reply = self.site(relative_url)
             fresh = [link for link in dict.fromkeys(reply.links) if link not in self.known]
             self.known |= set(fresh)
             linked.extend((link, Source.LINK) for link in fresh)
-            self._count(place, source, reply, len(fresh))
-            for guess in self._guesses(place, source, reply, len(fresh), len(linked)):
+            self._count(relative_url, source, reply, len(fresh))
+            for guess in self._guesses(relative_url, source, reply, len(fresh), len(linked)):
                 if guess not in self.known:
                     self.known.add(guess)
                     guesses.append((guess, self.sources[guess]))
@@ -84,38 +84,38 @@ class Crawl:
 
     sources: dict[str, Source] = field(default_factory=dict)
 
-    def _count(self, place: str, source: Source, reply: Reply, fresh: int) -> None:
-        self.order.append(place)
+    def _count(self, relative_url: str, source: Source, reply: Reply, fresh: int) -> None:
+        self.order.append(relative_url)
         if source in (Source.ARCHIVE, Source.PAGINATION):
-            self.guessed.append(place)
+            self.guessed.append(relative_url)
             if reply.answer is not VisitResult.PAGE or not fresh:
-                self.wasted.append(place)
+                self.wasted.append(relative_url)
 
-    def _guesses(self, place: str, source: Source, reply: Reply, fresh: int, waiting: int) -> list[str]:
+    def _guesses(self, relative_url: str, source: Source, reply: Reply, fresh: int, waiting: int) -> list[str]:
         self.now += self.seconds_per_visit
         links = [HOST + link for link in reply.links]
         following = HOST + reply.following if reply.following else None
         is_page = reply.answer is VisitResult.PAGE
         facts = VisitFacts(
-            HOST + place,
+            HOST + relative_url,
             source,
             reply.answer,
-            listing=build_listing(HOST + place, links, following) if is_page and reply.is_list else None,
+            listing=build_listing(HOST + relative_url, links, following) if is_page and reply.is_list else None,
             content_hash=sha256(reply.text.encode()).hexdigest() if is_page else "",
             fingerprint=reply.text.encode() if is_page else b"",
             new_urls=fresh,
             waiting=waiting,
             waiting_high=waiting,
         )
-        self.finds, guesses = update_guesses(self.finds, facts, self.now, self.limits, similarity)
+        self.guess_state, guesses = update_guesses(self.guess_state, facts, self.now, self.limits, similarity)
         for guess in guesses:
             self.sources[guess.url.removeprefix(HOST)] = guess.source
         return [guess.url.removeprefix(HOST) for guess in guesses]
 
 
-def page_number(place: str, section: str, style: str = "?page=") -> int | None:
-    """Which page of a section this is; None for other places. The first has no number."""
-    if place == f"/{section}":
+def page_number(relative_url: str, section: str, style: str = "?page=") -> int | None:
+    """The page number of a section; None for other paths. The first page has no number."""
+    if relative_url == f"/{section}":
         return 1
-    found = re.fullmatch(re.escape(f"/{section}{style}") + r"(\d+)/?", place)
+    found = re.fullmatch(re.escape(f"/{section}{style}") + r"(\d+)/?", relative_url)
     return int(found[1]) if found else None

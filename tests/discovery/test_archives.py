@@ -38,7 +38,7 @@ NOW = datetime(2026, 3, 9, tzinfo=UTC).timestamp()
 
 
 @pytest.mark.parametrize(
-    ("place", "pattern", "period"),
+    ("relative_url", "pattern", "period"),
     [
         ("/2025/", "/{yyyy}/", 2025),
         ("/2025", "/{yyyy}", 2025),
@@ -52,14 +52,14 @@ NOW = datetime(2026, 3, 9, tzinfo=UTC).timestamp()
         ("/%D0%B0%D1%80%D1%85%D0%B8%D0%B2/2020/", "/%D0%B0%D1%80%D1%85%D0%B8%D0%B2/{yyyy}/", 2020),
     ],
 )
-def test_lists_of_a_date(place: str, pattern: str, period: int) -> None:
-    assert parse_dated_url(HOST + place) == DatedUrl(pattern, period)
-    assert date_pattern(HOST + place) == pattern
-    assert fill_pattern(pattern, period) == place
+def test_lists_of_a_date(relative_url: str, pattern: str, period: int) -> None:
+    assert parse_dated_url(HOST + relative_url) == DatedUrl(pattern, period)
+    assert date_pattern(HOST + relative_url) == pattern
+    assert fill_pattern(pattern, period) == relative_url
 
 
 @pytest.mark.parametrize(
-    "place",
+    "relative_url",
     [
         "/",
         "/2025/12/24/",  # a day
@@ -77,8 +77,8 @@ def test_lists_of_a_date(place: str, pattern: str, period: int) -> None:
         f"/{'a' * 130}/2025/",
     ],
 )
-def test_what_is_no_list_of_a_date(place: str) -> None:
-    assert date_pattern(HOST + place) is None
+def test_what_is_no_list_of_a_date(relative_url: str) -> None:
+    assert date_pattern(HOST + relative_url) is None
 
 
 def test_the_earliest_of_each_pattern_is_found_among_links() -> None:
@@ -97,7 +97,7 @@ def test_a_month_of_two_digits_is_known_by_its_rule() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "reached", "place"),
+    ("pattern", "reached", "relative_url"),
     [
         ("/{yyyy}/", None, "/2026/"),
         ("/{yyyy}/", 2020, "/2019/"),
@@ -107,8 +107,8 @@ def test_a_month_of_two_digits_is_known_by_its_rule() -> None:
         ("/{yyyy}/{m}/", 2024 * 12 + 10, "/2024/10/"),
     ],
 )
-def test_time_goes_back_from_the_last_whole_month(pattern: str, reached: int | None, place: str) -> None:
-    assert fill_pattern(pattern, next_period(pattern, ArchiveRule(earliest_period=reached), NOW)) == place
+def test_time_goes_back_from_the_last_whole_month(pattern: str, reached: int | None, relative_url: str) -> None:
+    assert fill_pattern(pattern, next_period(pattern, ArchiveRule(earliest_period=reached), NOW)) == relative_url
 
 
 def test_a_new_year_begins_with_the_old_one() -> None:
@@ -132,13 +132,13 @@ def test_archives_are_looked_for_when_little_waits_or_once_a_day() -> None:
     assert should_try_archives(guess_state, NOW + 86_400, None, 10, 86_400)
 
 
-def test_a_stranger_is_asked_for_what_is_usual() -> None:
+def test_an_unknown_host_gets_common_patterns() -> None:
     usual = ("/archive", "/{yyyy}/", "/{yyyy}/{mm}/", "/news/{yyyy}/", "/archives")
     assert archives_to_try(GuessState(), NOW, 99, with_further=False) == usual
     assert archives_to_try(GuessState(), NOW, 99)[:6] == (*usual, "/sitemap")
 
 
-def test_a_section_for_news_is_asked_for_its_years_and_months() -> None:
+def test_years_and_months_of_a_news_section_are_tried() -> None:
     guess_state = GuessState(sections={"presse": 2, "sport": 9})
     usual = ("/presse/{yyyy}/{mm}/", "/archive", "/{yyyy}/", "/presse/{yyyy}/", "/{yyyy}/{mm}/")
     assert archives_to_try(guess_state, NOW, 5) == usual, "by its months first: a year of news is too much for a page"
@@ -154,7 +154,7 @@ def test_dates_in_the_paths_of_pages_come_first() -> None:
     assert archives_to_try(guess_state, NOW, 3) == ("/blog/{yyyy}/{mm}/", "/blog/{yyyy}/", "/archive")
 
 
-def test_where_archives_are_written_another_way_no_other_dates_are_tried() -> None:
+def test_where_another_pattern_works_no_other_dates_are_tried() -> None:
     guess_state = GuessState(
         archives={"/blog/{yyyy}/{mm}/": ArchiveRule("valid", worked=1, earliest_period=EARLIEST_YEAR * 12)}
     )
@@ -175,7 +175,7 @@ def test_the_year_before_is_tried_where_nothing_is_at_this_one() -> None:
     assert rule_to_guess("/{yyyy}/", twice, NOW) is None
 
 
-def test_what_worked_comes_first_and_what_failed_rests() -> None:
+def test_what_worked_comes_first_and_what_failed_is_left_alone() -> None:
     rules = {
         "/archive": ArchiveRule("invalid", at=NOW - 5),
         "/archives": ArchiveRule("invalid", at=NOW - RETRY_AFTER_SECONDS),
@@ -195,7 +195,7 @@ def test_what_worked_comes_first_and_what_failed_rests() -> None:
     [(2026 * 12 + 1, False, False), (2026 * 12 + 1, True, True), (2025 * 12 + 11, False, True)],
     ids=["this year has pages", "a large site", "this year has none"],
 )
-def test_a_small_site_is_asked_for_the_year_before_only_if_this_one_is_empty(
+def test_on_a_small_site_last_year_is_tried_only_if_this_year_is_empty(
     newest: int, is_large: bool, is_tried: bool
 ) -> None:
     missed = record_archive_result(ArchiveRule(guessed_period=2026, earliest_period=2026), "no such page", NOW)
@@ -221,7 +221,7 @@ def test_a_month_that_shows_nothing_new_is_followed_by_one_more() -> None:
     )
     assert record_archive_result(rule, "no such page", NOW).state == "invalid"
     assert record_archive_result(ArchiveRule("tried", guessed_period=0), "nothing new", NOW).state == "invalid", (
-        "a place without a date"
+        "a relative_url without a date"
     )
 
 
@@ -301,7 +301,7 @@ def test_a_bounded_memory_forgets_failures_first() -> None:
     assert "/good" in guess_state.archives and "/0" not in guess_state.archives
 
 
-def test_usual_places_are_known_with_and_without_their_slash() -> None:
+def test_common_paths_are_recognised_with_and_without_a_slash() -> None:
     assert is_usual_path("/archive") and is_usual_path("/archives/") and is_usual_path("/arkiv")
     assert not is_usual_path("/news") and not is_usual_path("/")
 
@@ -309,6 +309,6 @@ def test_usual_places_are_known_with_and_without_their_slash() -> None:
 @given(
     st.integers(1995, 2049), st.integers(0, 11), st.sampled_from(["/{yyyy}/{mm}/", "/b/{yyyy}-{mm}", "/{yyyy}{mm}/"])
 )
-def test_a_place_is_read_as_it_was_written(year: int, month: int, pattern: str) -> None:
+def test_a_filled_pattern_parses_back(year: int, month: int, pattern: str) -> None:
     period = 12 * year + month
     assert parse_dated_url(HOST + fill_pattern(pattern, period)) == DatedUrl(pattern, period)

@@ -23,8 +23,8 @@ def similarity(one: bytes, other: bytes) -> float:
 
 
 def seen(
-    finds: GuessState,
-    place: str,
+    guess_state: GuessState,
+    relative_url: str,
     *,
     kind: PageKind = PageKind.HUB,
     content_hash: str = "same",
@@ -32,14 +32,16 @@ def seen(
     new_urls: int = 0,
     narrowed: bool = False,
 ) -> GuessState:
-    return record_facet_page(finds, HOST + place, HOST, kind, content_hash, fingerprint, new_urls, similarity, narrowed)
+    return record_facet_page(
+        guess_state, HOST + relative_url, HOST, kind, content_hash, fingerprint, new_urls, similarity, narrowed
+    )
 
 
-def after(count: int, kind: PageKind = PageKind.HUB, new_urls: int = 0, is_alike: bool = True) -> GuessState:
-    """So many selections of one path were visited; they are alike, or each is like nothing before."""
+def after(count: int, kind: PageKind = PageKind.HUB, new_urls: int = 0, is_similar: bool = True) -> GuessState:
+    """`count` facets of one path were visited; they are similar, or each is different."""
     guess_state = GuessState()
     for number in range(count):
-        mark = "" if is_alike else str(number)
+        mark = "" if is_similar else str(number)
         guess_state = seen(
             guess_state,
             f"/shop?colour={number}&size=l",
@@ -51,68 +53,68 @@ def after(count: int, kind: PageKind = PageKind.HUB, new_urls: int = 0, is_alike
     return guess_state
 
 
-def spared(finds: GuessState, place: str = "/shop?colour=red", tried: int = TRIED) -> str | None:
-    return facet_skip_reason(finds, HOST + place, HOST, tried)
+def skip_reason(guess_state: GuessState, relative_url: str = "/shop?colour=red", tried: int = TRIED) -> str | None:
+    return facet_skip_reason(guess_state, HOST + relative_url, HOST, tried)
 
 
 @pytest.mark.parametrize(
-    ("place", "path"),
+    ("relative_url", "path"),
     [
         ("/shop?colour=red", "/shop"), ("/?q=x", "/"), ("/shop", None), ("/shop?", None),
         ("/shop?page=2", None), ("/shop?colour=red&page=2", None), ("/shop/page/2?colour=red", None),
         ("/shop?offset=40", None),
     ],
 )  # fmt: skip
-def test_what_can_be_a_selection(place: str, path: str | None) -> None:
-    assert facet_path(HOST + place, HOST) == path
+def test_what_can_be_a_selection(relative_url: str, path: str | None) -> None:
+    assert facet_path(HOST + relative_url, HOST) == path
 
 
-def test_the_rest_of_a_path_is_spared_once_enough_were_the_same() -> None:
-    assert spared(after(TRIED - 1)) is None
-    assert spared(after(TRIED)) == (
-        "10 other selections of /shop were visited, and of late hardly any led to something new"
+def test_other_facets_are_skipped_after_enough_similar_ones() -> None:
+    assert skip_reason(after(TRIED - 1)) is None
+    assert skip_reason(after(TRIED)) == (
+        "10 other query strings of /shop were visited, and few of the recent ones led to something new"
     )
-    assert spared(after(TRIED), "/other?colour=red") is None
-    assert spared(after(TRIED), "/shop") is None
-    assert spared(after(TRIED), tried=0) is None, "switched off"
+    assert skip_reason(after(TRIED), "/other?colour=red") is None
+    assert skip_reason(after(TRIED), "/shop") is None
+    assert skip_reason(after(TRIED), tried=0) is None, "switched off"
 
 
 @pytest.mark.parametrize("page", ["/shop?page=2", "/shop/page/2?colour=red"])
-def test_a_numbered_page_is_neither_counted_nor_spared(page: str) -> None:
+def test_a_numbered_page_is_neither_counted_nor_skipped(page: str) -> None:
     guess_state = after(TRIED)
-    assert spared(guess_state, page) is None
+    assert skip_reason(guess_state, page) is None
     assert seen(guess_state, page) is guess_state
 
 
 @pytest.mark.parametrize("kind", [PageKind.ARTICLE, PageKind.FORUM, PageKind.DOCUMENTATION])
-def test_pages_with_a_text_of_their_own_are_never_spared(kind: PageKind) -> None:
+def test_pages_with_their_own_text_are_never_skipped(kind: PageKind) -> None:
     """`/index.php?id=42`, even where each looks like the one before."""
-    assert spared(after(5 * TRIED, kind)) is None
+    assert skip_reason(after(5 * TRIED, kind)) is None
 
 
 @pytest.mark.parametrize("kind", [PageKind.PRODUCT, PageKind.OTHER])
-def test_other_pages_are_spared_only_where_they_are_alike(kind: PageKind) -> None:
-    assert spared(after(TRIED, kind, is_alike=False)) is None
-    assert spared(after(2 * TRIED, kind)) is not None
+def test_other_pages_are_skipped_only_if_they_are_similar(kind: PageKind) -> None:
+    assert skip_reason(after(TRIED, kind, is_similar=False)) is None
+    assert skip_reason(after(2 * TRIED, kind)) is not None
 
 
 def test_lists_that_lead_to_nothing_new_are_the_same_however_they_look() -> None:
-    assert spared(after(TRIED, is_alike=False)) is not None
+    assert skip_reason(after(TRIED, is_similar=False)) is not None
 
 
-@pytest.mark.parametrize(("every", "is_spared"), [(2, False), (5, False), (40, True), (1000, True)])
-def test_some_that_lead_to_something_new_keep_it_going(every: int, is_spared: bool) -> None:
+@pytest.mark.parametrize(("every", "is_skipped"), [(2, False), (5, False), (40, True), (1000, True)])
+def test_some_that_lead_to_something_new_keep_it_going(every: int, is_skipped: bool) -> None:
     guess_state = GuessState()
     for number in range(1, 200):
         guess_state = seen(guess_state, f"/shop?colour={number}", new_urls=int(number % every == 0))
-    assert (spared(guess_state) is not None) is is_spared
+    assert (skip_reason(guess_state) is not None) is is_skipped
 
 
 def test_what_the_first_ones_led_to_is_forgotten() -> None:
-    """A shop of which all is known by now was new once."""
+    """A shop that is fully known now was new once."""
     guess_state = GuessState()
     visits = 0
-    while spared(guess_state) is None:
+    while skip_reason(guess_state) is None:
         guess_state = seen(guess_state, f"/shop?colour={visits}", new_urls=int(visits < 100))
         visits += 1
     assert 100 + RATIO_WINDOW < visits < 100 + 4 * RATIO_WINDOW
@@ -128,7 +130,7 @@ def test_the_same_hash_is_alike_without_a_fingerprint() -> None:
     assert other.facets["/shop"].useful_ratio == 0.333
 
 
-def test_a_fingerprint_tells_what_is_nearly_the_same() -> None:
+def test_a_fingerprint_finds_nearly_identical_pages() -> None:
     guess_state = seen(seen(GuessState(), "/shop?a=1"), "/shop?a=2", kind=PageKind.OTHER, content_hash="another")
     assert guess_state.facets["/shop"].useful_ratio == 0
     guess_state = seen(guess_state, "/shop?a=3", kind=PageKind.OTHER, content_hash="a third", fingerprint=OTHER)
@@ -148,7 +150,7 @@ SIZES, BRANDS = ("s", "m", "l"), ("acme", "bolt", "crest")
 
 
 @pytest.mark.parametrize(
-    ("place", "offered", "is_one"),
+    ("relative_url", "links", "is_one"),
     [
         ("?colour=red", [*(f"?colour=red&size={n}" for n in SIZES), *(f"?brand={n}&colour=red" for n in BRANDS)],
          True),
@@ -159,9 +161,11 @@ SIZES, BRANDS = ("s", "m", "l"), ("acme", "bolt", "crest")
     ],
     ids=["by size and brand", "by one parameter", "other selections", "a page of a wiki", "pages of a thread"],
 )  # fmt: skip
-def test_a_selection_is_known_by_the_ways_to_narrow_it(place: str, offered: list[str], is_one: bool) -> None:
-    assert is_combined(f"{HOST}/shop{place}", [f"{HOST}/shop{one}" for one in offered]) is is_one
-    assert not is_combined(f"{HOST}/shop{place}", [f"{HOST}/other{one}" for one in offered])
+def test_a_facet_is_recognised_by_the_parameters_that_narrow_it(
+    relative_url: str, links: list[str], is_one: bool
+) -> None:
+    assert is_combined(f"{HOST}/shop{relative_url}", [f"{HOST}/shop{one}" for one in links]) is is_one
+    assert not is_combined(f"{HOST}/shop{relative_url}", [f"{HOST}/other{one}" for one in links])
 
 
 def narrowed_after(count: int, new_urls: int = 0) -> GuessState:
@@ -172,12 +176,12 @@ def narrowed_after(count: int, new_urls: int = 0) -> GuessState:
 
 
 def test_what_can_be_narrowed_is_a_selection_though_it_reads_like_a_text() -> None:
-    assert spared(narrowed_after(2)) is None
-    assert spared(narrowed_after(3)) is not None, "a third is enough where there is no doubt"
-    assert spared(narrowed_after(3), tried=0) is None, "switched off"
-    assert spared(narrowed_after(20, new_urls=1)) is None, "what leads to something new is worth it"
+    assert skip_reason(narrowed_after(2)) is None
+    assert skip_reason(narrowed_after(3)) is not None, "a third is enough where there is no doubt"
+    assert skip_reason(narrowed_after(3), tried=0) is None, "switched off"
+    assert skip_reason(narrowed_after(20, new_urls=1)) is None, "what leads to something new is worth it"
     mixed = seen(narrowed_after(3), "/shop?plain=1", narrowed=False)
-    assert spared(mixed) is None, "one that cannot be narrowed leaves a doubt"
+    assert skip_reason(mixed) is None, "one that cannot be narrowed leaves a doubt"
 
 
 @pytest.mark.parametrize(
@@ -187,5 +191,5 @@ def test_what_can_be_narrowed_is_a_selection_though_it_reads_like_a_text() -> No
         (FacetRule(9, 1.0), 1),
     ],
 )  # fmt: skip
-def test_no_more_are_asked_for_at_once_than_it_takes_to_judge_them(rule: FacetRule | None, most: int) -> None:
+def test_no_more_facets_are_in_flight_than_needed_to_judge_the_path(rule: FacetRule | None, most: int) -> None:
     assert most_at_once(rule, TRIED) == most

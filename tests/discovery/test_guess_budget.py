@@ -7,7 +7,7 @@ from tenax.model import ArchiveRule, GuessState, SiteSigns
 
 
 @pytest.mark.parametrize(
-    ("finds", "archives", "lists"),
+    ("guess_state", "archives", "lists"),
     [
         pytest.param(GuessState(), 1, 1, id="nothing visited"),
         pytest.param(GuessState(requests=16), 3, 3, id="a tiny site"),
@@ -22,10 +22,10 @@ from tenax.model import ArchiveRule, GuessState, SiteSigns
         ),
     ],
 )
-def test_archives_and_lists_have_their_own_room(finds: GuessState, archives: int, lists: int) -> None:
-    room = remaining_guess_budget(finds, ratio=0.02, min_guesses=6)
-    assert (room.archives, room.lists) == (archives, lists)
-    assert not room.is_empty
+def test_archives_and_lists_have_separate_budgets(guess_state: GuessState, archives: int, lists: int) -> None:
+    budget = remaining_guess_budget(guess_state, ratio=0.02, min_guesses=6)
+    assert (budget.archives, budget.lists) == (archives, lists)
+    assert not budget.is_empty
 
 
 @pytest.mark.parametrize(("requests", "archives"), [(60, 1), (100, 2), (350, 5), (5000, 50)])
@@ -37,15 +37,15 @@ def test_where_a_sitemap_names_what_is_there_few_archives_are_guessed(requests: 
 
 
 def test_what_has_worked_is_gone_on_with_whatever_the_misses_are() -> None:
-    room = remaining_guess_budget(
+    budget = remaining_guess_budget(
         GuessState(requests=100, guesses_made=20, archives_made=9, archives_succeeded=1, guesses_succeeded=1), 0.02, 6
     )
-    assert (room.archives, room.lists) == (0, 0)
-    assert (room.max_archives, room.max_lists) == (6 + 25 - 9, 6 + 25 - 11)
+    assert (budget.archives, budget.lists) == (0, 0)
+    assert (budget.max_archives, budget.max_lists) == (6 + 25 - 9, 6 + 25 - 11)
 
 
-def test_the_end_of_an_archive_that_has_worked_leaves_the_room_to_others() -> None:
-    """Else it would depend on the order of answers whether the archives of another section are asked for."""
+def test_the_end_of_a_working_archive_leaves_the_budget_to_others() -> None:
+    """Otherwise the order of responses would decide whether archives of another section are tried."""
     rules = {
         "/{yyyy}/": ArchiveRule("invalid", worked=1, missed=2, earliest_period=2023),
         "/blog/{yyyy}/": ArchiveRule("valid", worked=1, earliest_period=2024, guessed_period=2024),
@@ -64,7 +64,7 @@ def test_what_waits_counts_as_visited() -> None:
 
 
 @pytest.mark.parametrize(("requests", "made", "has_share"), [(100, 0, True), (100, 1, False), (1000, 9, True)])
-def test_only_the_share_is_for_places_of_little_hope(requests: int, made: int, has_share: bool) -> None:
+def test_unlikely_patterns_need_budget_from_the_ratio(requests: int, made: int, has_share: bool) -> None:
     assert (
         remaining_guess_budget(
             GuessState(requests=requests, guesses_made=made, archives_made=made), 0.02, 6
@@ -74,6 +74,6 @@ def test_only_the_share_is_for_places_of_little_hope(requests: int, made: int, h
 
 
 def test_nothing_is_guessed_where_nothing_is_allowed() -> None:
-    room = remaining_guess_budget(GuessState(requests=1000), ratio=0.0, min_guesses=0)
-    assert (room.archives, room.lists) == (0, 0)
+    budget = remaining_guess_budget(GuessState(requests=1000), ratio=0.0, min_guesses=0)
+    assert (budget.archives, budget.lists) == (0, 0)
     assert remaining_guess_budget(GuessState(), ratio=0.0, min_guesses=0).is_empty

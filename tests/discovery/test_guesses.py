@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from tenax.discovery.guess_budget import MAX_GUESS_RATIO, SUCCESSES_PER_EXTRA_MISS
 from tenax.discovery.guesses import (
-    MAX_SECTIONS,
     Guess,
     GuessLimits,
     VisitFacts,
@@ -18,8 +17,10 @@ from tenax.discovery.guesses import (
     update_guesses,
 )
 from tenax.discovery.listing import Listing, build_listing
+from tenax.discovery.numbering_styles import MAX_STYLES
 from tenax.discovery.page_numbers import Numbering, link_fingerprint
-from tenax.discovery.pagination import MAX_FINGERPRINTS, MAX_PENDING, MAX_RULES, MAX_STYLES
+from tenax.discovery.pagination import MAX_FINGERPRINTS, MAX_PENDING, MAX_RULES
+from tenax.discovery.site_signs import MAX_SECTIONS
 from tenax.model import GuessState, PendingGuess, Source
 from tests.discovery.little_sites import HOST, similarity
 
@@ -29,11 +30,11 @@ NOW = 1_772_000_000.0
 
 
 def visit(
-    finds: GuessState, place: str, answer: VisitResult = VisitResult.PAGE, **more: object
+    guess_state: GuessState, relative_url: str, answer: VisitResult = VisitResult.PAGE, **more: object
 ) -> tuple[GuessState, tuple[Guess, ...]]:
-    plain = VisitFacts(HOST + place, Source.LINK, answer, depth=2, waiting_high=0)
+    plain = VisitFacts(HOST + relative_url, Source.LINK, answer, depth=2, waiting_high=0)
     facts = msgspec.structs.replace(plain, **more)
-    return update_guesses(finds, facts, NOW, LISTS_ONLY, similarity)
+    return update_guesses(guess_state, facts, NOW, LISTS_ONLY, similarity)
 
 
 def test_an_article_is_only_counted() -> None:
@@ -52,18 +53,20 @@ def test_trouble_is_no_answer() -> None:
 
 
 def test_a_guess_says_why() -> None:
-    told = Listing(Numbering("/news?page={n}", 4, 4), link_fingerprint=b"\x01")
-    _, guesses = visit(GuessState(), "/news?page=4", listing=told)
-    assert guesses == (Guess(f"{HOST}/news?page=5", Source.PAGINATION, "/news?page={n}: 4 is the last one known", 2),)
+    page_listing = Listing(Numbering("/news?page={n}", 4, 4), link_fingerprint=b"\x01")
+    _, guesses = visit(GuessState(), "/news?page=4", listing=page_listing)
+    assert guesses == (
+        Guess(f"{HOST}/news?page=5", Source.PAGINATION, "/news?page={n}: page 4 is the last known one", 2),
+    )
     _, guesses = visit(GuessState(), "/news", listing=Listing(link_fingerprint=b"\x01"))
     why = "/news?page={n}: no further page is linked"
     assert guesses == (Guess(f"{HOST}/news?page=2", Source.PAGINATION, why, 2),)
 
 
-def test_what_is_owed_is_guessed_when_there_is_room() -> None:
-    told = Listing(Numbering("/news?page={n}", 4, 4), link_fingerprint=b"\x01")
+def test_pending_guesses_are_made_when_the_budget_allows() -> None:
+    page_listing = Listing(Numbering("/news?page={n}", 4, 4), link_fingerprint=b"\x01")
     spent = GuessState(requests=90, guesses_made=7)
-    guess_state, guesses = visit(spent, "/news?page=4", listing=told, waiting=1)
+    guess_state, guesses = visit(spent, "/news?page=4", listing=page_listing, waiting=1)
     assert (guess_state.pending, guesses) == ({"/news?page={n}": PendingGuess(4, depth=2)}, ())
     while not guesses and guess_state.requests < 900:
         guess_state, guesses = visit(guess_state, "/a-story", waiting=1)
@@ -72,18 +75,18 @@ def test_what_is_owed_is_guessed_when_there_is_room() -> None:
     assert not guess_state.pending
 
 
-def test_a_list_that_goes_on_is_not_held_up_by_others_that_did_not() -> None:
-    told = Listing(Numbering("/news?page={n}", 4, 4), link_fingerprint=b"\x01")
-    guess_state, _ = visit(GuessState(requests=90), "/news?page=4", listing=told)
+def test_a_continued_list_is_not_delayed_by_failed_ones() -> None:
+    page_listing = Listing(Numbering("/news?page={n}", 4, 4), link_fingerprint=b"\x01")
+    guess_state, _ = visit(GuessState(requests=90), "/news?page=4", listing=page_listing)
     guess_state = msgspec.structs.replace(guess_state, guesses_made=40)
-    told = Listing(Numbering("/news?page={n}", 5, 5), link_fingerprint=b"\xf0")
+    page_listing = Listing(Numbering("/news?page={n}", 5, 5), link_fingerprint=b"\xf0")
     guess_state, guesses = visit(
-        guess_state, "/news?page=5", listing=told, source=Source.PAGINATION, new_urls=4, waiting=200
+        guess_state, "/news?page=5", listing=page_listing, source=Source.PAGINATION, new_urls=4, waiting=200
     )
     assert [guess.url for guess in guesses] == [f"{HOST}/news?page=6"]
 
 
-def test_a_list_without_numbers_is_owed_until_the_host_runs_dry() -> None:
+def test_a_list_without_numbers_is_pending_until_the_host_runs_out_of_tasks() -> None:
     listed = Listing(link_fingerprint=b"\x01")
     guess_state, guesses = visit(GuessState(), "/news", listing=listed, waiting_high=None, waiting=3)
     assert (guess_state.pending, guesses) == ({"/news?page={n}": PendingGuess(1, 1, True, 2, "/news")}, ())
@@ -92,18 +95,18 @@ def test_a_list_without_numbers_is_owed_until_the_host_runs_dry() -> None:
 
 
 @pytest.mark.parametrize(("requests", "asked"), [(500, ("/many", "/few", "/all")), (40, ("/many", "/few"))])
-def test_the_longest_list_is_asked_first_but_for_one_that_shows_everything(requests: int, asked: list[str]) -> None:
+def test_the_longest_list_is_guessed_first_except_one_that_shows_everything(requests: int, asked: list[str]) -> None:
     """Two are enough on a small host."""
     guess_state = GuessState(requests=requests)
-    for place, links in (("/all", 512), ("/few", 1), ("/many", 32)):
+    for relative_url, links in (("/all", 512), ("/few", 1), ("/many", 32)):
         listing = Listing(link_fingerprint=b"\x01", links=links)
-        guess_state, _ = visit(guess_state, place, listing=listing, waiting_high=None, waiting=3)
+        guess_state, _ = visit(guess_state, relative_url, listing=listing, waiting_high=None, waiting=3)
     _, guesses = visit(guess_state, "/a-story")
-    assert [guess.url for guess in guesses] == [f"{HOST}{place}?page=2" for place in asked]
+    assert [guess.url for guess in guesses] == [f"{HOST}{relative_url}?page=2" for relative_url in asked]
 
 
 def test_an_archive_that_is_redirected_to_its_slash_is_waited_for() -> None:
-    """Else another place would be asked for while the answer is on its way."""
+    """Otherwise another archive would be guessed while the redirect target is on its way."""
     dry = VisitFacts(f"{HOST}/a-story", Source.LINK, VisitResult.PAGE, waiting_high=0)
     guess_state, first = update_guesses(GuessState(requests=40), dry, NOW, ARCHIVES_ONLY, similarity)
     assert [guess.url for guess in first] == [f"{HOST}/archive"]
@@ -116,7 +119,7 @@ def test_an_archive_that_is_redirected_to_its_slash_is_waited_for() -> None:
     found = VisitFacts(f"{HOST}/archive/", Source.REDIRECT, VisitResult.PAGE, index, new_urls=4, waiting_high=0)
     guess_state, none = update_guesses(guess_state, found, NOW, ARCHIVES_ONLY, similarity)
     assert (guess_state.archives_succeeded, none) == (1, ()), (
-        "an index links all its years, and no other place is needed"
+        "an index links all its years, and no other path is needed"
     )
 
 
@@ -148,8 +151,8 @@ def test_months_are_guessed_below_a_year_that_does_not_link_them(linked: dict[st
 
 @pytest.mark.parametrize(("new_urls", "guessed"), [(0, []), (5, [f"{HOST}/news?page=10"])])
 def test_a_guess_whose_rule_is_forgotten_leads_on_if_it_found_something(new_urls: int, guessed: list[str]) -> None:
-    told = Listing(Numbering("/news?page={n}", 9, 9), link_fingerprint=b"\x01")
-    more = {"source": Source.PAGINATION, "listing": told, "new_urls": new_urls}
+    page_listing = Listing(Numbering("/news?page={n}", 9, 9), link_fingerprint=b"\x01")
+    more = {"source": Source.PAGINATION, "listing": page_listing, "new_urls": new_urls}
     guess_state, guesses = visit(GuessState(), "/news?page=9", VisitResult.PAGE, **more)
     assert [guess.url for guess in guesses] == guessed
     assert guess_state.guesses_succeeded == 0
@@ -158,10 +161,12 @@ def test_a_guess_whose_rule_is_forgotten_leads_on_if_it_found_something(new_urls
 def test_only_before_the_earliest_month_that_is_linked_is_guessed() -> None:
     limits, months = GuessLimits(with_lists=False), "/blog/{yyyy}/{mm}/"
 
-    def read(finds: GuessState, place: str, earliest: int) -> tuple[GuessState, list[str]]:
-        facts = VisitFacts(HOST + place, Source.LINK, VisitResult.PAGE, Listing(earliest_periods={months: earliest}))
-        finds, guesses = update_guesses(finds, facts, NOW, limits, similarity)
-        return finds, [guess.url for guess in guesses]
+    def read(guess_state: GuessState, relative_url: str, earliest: int) -> tuple[GuessState, list[str]]:
+        facts = VisitFacts(
+            HOST + relative_url, Source.LINK, VisitResult.PAGE, Listing(earliest_periods={months: earliest})
+        )
+        guess_state, guesses = update_guesses(guess_state, facts, NOW, limits, similarity)
+        return guess_state, [guess.url for guess in guesses]
 
     guess_state, guessed = read(GuessState(), "/blog/2025/12/", 2025 * 12 + 8)
     assert (guess_state.archives[months].earliest_period, guessed) == (2025 * 12 + 8, [])
@@ -187,9 +192,9 @@ def test_a_listing_is_of_its_own_host() -> None:
         f"{HOST}/blog/2020/01/",
         f"{HOST}.evil/news?page=7",
     ]
-    told = build_listing(f"{HOST}/news", links, "https://other.org/news?page=3")
-    assert told.numbering == Numbering("/news?page={n}", 1, 2)
-    assert told.earliest_periods == {"/blog/{yyyy}/{mm}/": 2020 * 12}
+    page_listing = build_listing(f"{HOST}/news", links, "https://other.org/news?page=3")
+    assert page_listing.numbering == Numbering("/news?page={n}", 1, 2)
+    assert page_listing.earliest_periods == {"/blog/{yyyy}/{mm}/": 2020 * 12}
 
 
 PLACES = st.sampled_from(
@@ -202,12 +207,12 @@ VISITS = st.tuples(PLACES, st.sampled_from(VisitResult), st.lists(PLACES, max_si
 def wander(visits: Sequence[tuple[str, VisitResult, list[str], int, bool]]) -> tuple[GuessState, list[Guess]]:
     """Visits in any order, guesses answered at any time or never."""
     guess_state, made = GuessState(), list[Guess]()
-    for number, (place, answer, links, new_urls, is_guess) in enumerate(visits):
+    for number, (relative_url, answer, links, new_urls, is_guess) in enumerate(visits):
         guess = made[-1] if is_guess and made else None
-        url = guess.url if guess else HOST + place
+        url = guess.url if guess else HOST + relative_url
         source = guess.source if guess else Source.LINK
-        told = build_listing(url, [HOST + link for link in links], None)
-        facts = VisitFacts(url, source, answer, told, str(new_urls), b"x", new_urls, waiting_high=number % 20)
+        page_listing = build_listing(url, [HOST + link for link in links], None)
+        facts = VisitFacts(url, source, answer, page_listing, str(new_urls), b"x", new_urls, waiting_high=number % 20)
         guess_state, guesses = update_guesses(guess_state, facts, NOW + 3600 * number, GuessLimits(), similarity)
         made += guesses
         archives = sum(guess.source is Source.ARCHIVE for guess in made)
@@ -216,7 +221,7 @@ def wander(visits: Sequence[tuple[str, VisitResult, list[str], int, bool]]) -> t
             (archives, guess_state.archives_succeeded),
             (len(made) - archives, guess_state.guesses_succeeded - guess_state.archives_succeeded),
         ):
-            going_on = 3 * succeeded  # what has worked may miss a few times more
+            going_on = 3 * succeeded  # what has worked may miss a few more times
             assert (
                 asked - succeeded <= 7 + 0.015 * guess_state.requests + succeeded / SUCCESSES_PER_EXTRA_MISS + going_on
             )
@@ -239,10 +244,14 @@ def test_memory_is_bounded() -> None:
     guess_state = GuessState()
     limits = GuessLimits(ratio=1.0, min_guesses=1000)
     for number in range(300):
-        place = f"/section{chr(97 + number % 26)}{number}x/{2000 + number % 20}/"
-        told = Listing(Numbering(f"{place}?q{number}={{n}}", 1, 1), {f"/{number}z/{{yyyy}}/": 2020}, b"\x01" * 64)
+        relative_url = f"/section{chr(97 + number % 26)}{number}x/{2000 + number % 20}/"
+        page_listing = Listing(
+            Numbering(f"{relative_url}?q{number}={{n}}", 1, 1), {f"/{number}z/{{yyyy}}/": 2020}, b"\x01" * 64
+        )
         mark = b"\x01" * 128
-        facts = VisitFacts(HOST + place, Source.LINK, VisitResult.PAGE, told, f"{number:064}", mark, 3, waiting_high=0)
+        facts = VisitFacts(
+            HOST + relative_url, Source.LINK, VisitResult.PAGE, page_listing, f"{number:064}", mark, 3, waiting_high=0
+        )
         guess_state, guesses = update_guesses(guess_state, facts, NOW + number, limits, similarity)
         for guess in guesses:
             facts = VisitFacts(guess.url, guess.source, VisitResult.NO_PAGE)
@@ -254,6 +263,6 @@ def test_memory_is_bounded() -> None:
     assert len(msgspec.json.encode(guess_state)) < 33_000
 
 
-def test_nothing_learned_takes_no_room() -> None:
+def test_an_empty_state_is_stored_in_no_bytes() -> None:
     assert msgspec.json.encode(GuessState()) == b"{}"
     assert len(msgspec.json.encode(GuessState(requests=10**6))) < 25

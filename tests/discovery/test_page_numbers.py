@@ -18,7 +18,7 @@ HOST = "https://example.org"
 
 
 @pytest.mark.parametrize(
-    ("place", "pattern", "number", "first"),
+    ("relative_url", "pattern", "number", "first"),
     [
         ("/news?page=2", "/news?page={n}", 2, "/news"),  # Django, Shopify, the Guardian
         ("/?page=3", "/?page={n}", 3, "/"),
@@ -47,15 +47,15 @@ HOST = "https://example.org"
         ("/2024/05/page/2/", "/2024/05/page/{n}/", 2, "/2024/05/"),
     ],
 )
-def test_numbers_that_surely_count_pages(place: str, pattern: str, number: int, first: str) -> None:
-    found = parse_paged_url(HOST + place)
+def test_numbers_that_surely_count_pages(relative_url: str, pattern: str, number: int, first: str) -> None:
+    found = parse_paged_url(HOST + relative_url)
     assert found is not None
     assert (found.pattern, found.number, found.first_page) == (pattern, number, first)
     assert found.is_sure and not found.is_offset
 
 
 @pytest.mark.parametrize(
-    ("place", "pattern", "number"),
+    ("relative_url", "pattern", "number"),
     [
         ("/viewforum.php?f=2&start=25", "/viewforum.php?f=2&start={n}", 25),  # phpBB
         ("/search?offset=40&q=x", "/search?offset={n}&q=x", 40),
@@ -63,22 +63,22 @@ def test_numbers_that_surely_count_pages(place: str, pattern: str, number: int, 
         ("/index.php?limitstart=10", "/index.php?limitstart={n}", 10),  # Joomla
     ],
 )
-def test_numbers_that_count_entries(place: str, pattern: str, number: int) -> None:
-    found = parse_paged_url(HOST + place)
+def test_numbers_that_count_entries(relative_url: str, pattern: str, number: int) -> None:
+    found = parse_paged_url(HOST + relative_url)
     assert found is not None and found.is_offset
     assert (found.pattern, found.number) == (pattern, number)
 
 
 @pytest.mark.parametrize(
-    "place", ["/?p=2", "/thema/x/p2/", "/actualite/2/", "/thread-123-2.html", "/list_2.html", "/docs/3"]
+    "relative_url", ["/?p=2", "/thema/x/p2/", "/actualite/2/", "/thread-123-2.html", "/list_2.html", "/docs/3"]
 )
-def test_numbers_that_may_count_pages(place: str) -> None:
-    found = parse_paged_url(HOST + place)
+def test_numbers_that_may_count_pages(relative_url: str) -> None:
+    found = parse_paged_url(HOST + relative_url)
     assert found is not None and not found.is_sure
 
 
 @pytest.mark.parametrize(
-    "place",
+    "relative_url",
     [
         "/",
         "/news",
@@ -108,16 +108,16 @@ def test_numbers_that_may_count_pages(place: str) -> None:
         "/x?q={n}&page=2",
     ],
 )
-def test_numbers_that_count_no_pages(place: str) -> None:
-    assert parse_paged_url(HOST + place) is None
+def test_numbers_that_count_no_pages(relative_url: str) -> None:
+    assert parse_paged_url(HOST + relative_url) is None
 
 
-def numbering(place: str, *links: str, following: str | None = None) -> Numbering | None:
-    return find_numbering(HOST + place, [HOST + link for link in links], HOST + following if following else None)
+def numbering(relative_url: str, *links: str, following: str | None = None) -> Numbering | None:
+    return find_numbering(HOST + relative_url, [HOST + link for link in links], HOST + following if following else None)
 
 
 @pytest.mark.parametrize(
-    ("place", "links", "expected"),
+    ("relative_url", "links", "expected"),
     [
         ("/news", ["/news?page=2", "/news?page=3"], Numbering("/news?page={n}", 1, 3)),
         ("/news/", ["/news?page=2", "/about"], Numbering("/news?page={n}", 1, 2)),
@@ -131,26 +131,26 @@ def numbering(place: str, *links: str, following: str | None = None) -> Numberin
         ("/f?start=21", ["/f?start=1", "/f?start=11", "/f?start=41"], Numbering("/f?start={n}", 21, 41, 10)),
         ("/f?offset=40", [], Numbering("/f?offset={n}", 40, 40, 0)),
         ("/f?offset=40", ["/f?offset=47", "/f?offset=60"], Numbering("/f?offset={n}", 40, 60, 0)),
-        # borne out by the others
+        # confirmed by the others
         ("/aktuell", ["/aktuell/2/", "/aktuell/3/"], Numbering("/aktuell/{n}/", 1, 3)),
         ("/aktuell/4/", ["/aktuell/3/", "/aktuell/5/"], Numbering("/aktuell/{n}/", 4, 5)),
         ("/news.html", ["/news-2.html", "/news-3.html"], Numbering("/news-{n}.html", 1, 3)),
         ("/?p=2", ["/?p=1", "/?p=3"], Numbering("/?p={n}", 2, 3)),
-        # not borne out
+        # not confirmed
         ("/aktuell", ["/aktuell/2/"], None),
         ("/chapters", ["/chapters/1", "/chapters/2", "/chapters/3"], None),
         ("/article", ["/article/4711", "/article/4712", "/article/4713"], None),
         ("/shop/7", ["/shop/12", "/shop/90"], None),
         ("/2024", ["/2024/2/", "/2024/3/"], None),
-        # another list's, or nothing
+        # of another list, or nothing
         ("/news", ["/sport?page=2", "/news?page=2&sort=old"], None),
         ("/news", [], None),
     ],
 )
-def test_what_links_say(place: str, links: list[str], expected: Numbering | None) -> None:
-    assert numbering(place, *links) == expected
-    near = [link for link in links if (HOST + link).startswith(page_url_prefix(HOST + place))]
-    assert numbering(place, *near) == expected, "those that are left out tell nothing"
+def test_what_links_say(relative_url: str, links: list[str], expected: Numbering | None) -> None:
+    assert numbering(relative_url, *links) == expected
+    near = [link for link in links if (HOST + link).startswith(page_url_prefix(HOST + relative_url))]
+    assert numbering(relative_url, *near) == expected, "those that are left out tell nothing"
 
 
 def test_the_next_page_is_believed_first() -> None:
@@ -159,7 +159,7 @@ def test_the_next_page_is_believed_first() -> None:
     assert numbering("/a", "/a?page=2", following="/elsewhere") == Numbering("/a?page={n}", 1, 2)
 
 
-def test_a_trace_tells_how_much_is_new() -> None:
+def test_a_link_fingerprint_shows_how_much_is_new() -> None:
     frame = [f"{HOST}/about", f"{HOST}/login"]
     first = link_fingerprint([*frame, *(f"{HOST}/story-{number}x" for number in range(20))])
     second = link_fingerprint([*frame, *(f"{HOST}/tale-{number}x" for number in range(20))])
@@ -170,7 +170,7 @@ def test_a_trace_tells_how_much_is_new() -> None:
 
 
 @given(st.text("/pageinx?&=-_.{}0123456789abc%", max_size=40))
-def test_a_pattern_with_its_number_is_the_place(text: str) -> None:
+def test_a_pattern_with_its_number_is_the_url(text: str) -> None:
     url = f"{HOST}/{text}"
     found = parse_paged_url(url)
     if found is not None:

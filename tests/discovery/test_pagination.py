@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from tenax.discovery.list_order import past_end_reason
+from tenax.discovery.numbering_styles import guess_pattern, numbering_style
 from tenax.discovery.page_numbers import Numbering, link_fingerprint
 from tenax.discovery.pagination import (
     MAX_FAILED_LISTS,
@@ -16,10 +17,8 @@ from tenax.discovery.pagination import (
     ListLimits,
     ListPage,
     add_pending,
-    guess_pattern,
     guess_prospect,
     list_end_reason,
-    numbering_style,
     record_guess_result,
     record_list_guess,
     record_list_page,
@@ -36,7 +35,7 @@ OTHERS = link_fingerprint(f"https://example.org/{letter}" for letter in "qrstuvw
 PAGE = ListPage("a" * 64, b"one two three", FULL, 10)
 
 
-def test_the_page_after_the_last_known_is_owed() -> None:
+def test_the_page_after_the_last_known_is_pending() -> None:
     guess_state = record_list_page(GuessState(), "/news?page=4", Numbering(PATTERN, 4, 4), PAGE, NOW)
     assert guess_state.pending == {PATTERN: PendingGuess(4)}
     assert guess_state.lists == {
@@ -53,13 +52,13 @@ def test_pages_that_are_linked_are_left_to_their_links() -> None:
 @pytest.mark.parametrize(
     ("numbering", "page"),
     [
-        (Numbering("/f?start={n}", 40, 40, 0), PAGE),  # nobody knows how far to go
-        (Numbering(f"/{'a' * 200}?page={{n}}", 4, 4), PAGE),  # too long to be remembered
-        (Numbering(PATTERN, 4, 4), ListPage()),  # nothing to be seen on it
-        (Numbering(PATTERN, 4, 4), ListPage(link_fingerprint=bytes(64))),  # or nothing that it leads to
+        (Numbering("/f?start={n}", 40, 40, 0), PAGE),  # the step is unknown
+        (Numbering(f"/{'a' * 200}?page={{n}}", 4, 4), PAGE),  # too long to be stored
+        (Numbering(PATTERN, 4, 4), ListPage()),  # nothing on the page
+        (Numbering(PATTERN, 4, 4), ListPage(link_fingerprint=bytes(64))),  # or no links
     ],
 )
-def test_what_tells_too_little_is_not_guessed(numbering: Numbering, page: ListPage) -> None:
+def test_lists_without_enough_information_are_not_guessed(numbering: Numbering, page: ListPage) -> None:
     assert record_list_page(GuessState(), "/", numbering, page, NOW) == GuessState()
 
 
@@ -71,22 +70,22 @@ def test_a_step_once_known_serves_later() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "number", "is_owed"),
+    ("rule", "number", "is_pending"),
     [
-        (ListRule(4, guessed_number=5, at=NOW), 4, False),  # it has been asked for
+        (ListRule(4, guessed_number=5, at=NOW), 4, False),  # it was guessed
         (ListRule(4, guessed_number=5, at=NOW), 9, False),
         (ListRule(4, state="invalid", at=NOW), 4, False),  # it ended there
         (ListRule(4, state="invalid", at=NOW), 6, True),  # it has grown since
         (ListRule(4, state="invalid", at=NOW - RETRY_AFTER_SECONDS), 4, True),
-        (ListRule(4, guessed_number=5, at=NOW - RETRY_AFTER_SECONDS), 4, True),  # nobody will answer any more
+        (ListRule(4, guessed_number=5, at=NOW - RETRY_AFTER_SECONDS), 4, True),  # the guess has expired
         (ListRule(9, state="valid", at=NOW), 4, False),  # not the last
     ],
 )
-def test_a_list_is_not_asked_twice(rule: ListRule, number: int, is_owed: bool) -> None:
+def test_a_list_is_not_guessed_twice(rule: ListRule, number: int, is_pending: bool) -> None:
     guess_state = record_list_page(
         GuessState(lists={PATTERN: rule}), "/news", Numbering(PATTERN, number, number), PAGE, NOW
     )
-    assert bool(guess_state.pending) is is_owed
+    assert bool(guess_state.pending) is is_pending
 
 
 @pytest.mark.parametrize(
@@ -95,7 +94,7 @@ def test_a_list_is_not_asked_twice(rule: ListRule, number: int, is_owed: bool) -
         (ListRule(1, content_hash="a" * 16), PAGE, "the same as the page before"),
         (ListRule(1, fingerprint=b"three two one"), PAGE, "like the page before"),
         (ListRule(1, fingerprint=b"four five six"), PAGE, ""),
-        (ListRule(1, link_fingerprint=FULL), PAGE, "empty: no links that the page before had not"),
+        (ListRule(1, link_fingerprint=FULL), PAGE, "empty: no new links compared with the page before"),
         (ListRule(1, link_fingerprint=OTHERS), PAGE, ""),
         (ListRule(1), ListPage(), "empty: no new links"),
         (ListRule(1, link_fingerprint=FULL), ListPage(new_urls=1), ""),
@@ -139,7 +138,7 @@ def test_a_success_that_links_further_owes_nothing() -> None:
     assert guess_state.lists[PATTERN].last_known == 8 and not guess_state.pending
 
 
-def test_the_end_of_a_list_that_worked_is_no_failure_of_its_way() -> None:
+def test_the_end_of_a_list_that_worked_is_no_failure_of_its_style() -> None:
     rule = ListRule(4, state="valid", guessed_number=5)
     assert not record_guess_result(
         GuessState(), rule, Numbering(PATTERN, 5, 5), ListPage(), "redirected", NOW, LIMITS
@@ -189,10 +188,10 @@ def test_a_list_that_does_not_fill_a_page_has_no_second_one(links: int, prospect
 
 
 def linked_page(
-    number: int, known: int, links: int, words: int, finds: GuessState, trace: bytes = b"\x01"
+    number: int, known: int, links: int, words: int, guess_state: GuessState, trace: bytes = b"\x01"
 ) -> GuessState:
     page = ListPage(str(number), b"", trace, links=links, words=words, is_hub=True)
-    return record_list_page(finds, "/news", Numbering(PATTERN, number, known), page, NOW)
+    return record_list_page(guess_state, "/news", Numbering(PATTERN, number, known), page, NOW)
 
 
 def test_nothing_is_guessed_after_a_linked_page_without_anything_new() -> None:
@@ -206,7 +205,7 @@ def test_nothing_is_guessed_after_a_linked_page_without_anything_new() -> None:
 @pytest.mark.parametrize(
     ("links", "words", "is_over"), [(5, 14, True), (5, 400, False), (14, 14, False)], ids=["empty", "text", "pictures"]
 )
-def test_what_a_pager_links_beyond_an_empty_page_is_not_asked_for(links: int, words: int, is_over: bool) -> None:
+def test_links_beyond_an_empty_page_are_not_requested(links: int, words: int, is_over: bool) -> None:
     guess_state = linked_page(2, 4, links, words, linked_page(1, 4, 15, 200, GuessState(), trace=b"\xff"))
     third, first = f"{HOST}/news?page=3", f"{HOST}/news"
     assert (past_end_reason(guess_state, third, first) is not None) is is_over
@@ -223,7 +222,7 @@ def test_no_more_guesses_are_open_than_can_be_remembered() -> None:
     assert guess_prospect(guess_state, PATTERN, PendingGuess(1), NOW, ratio=0.03) == "open"
 
 
-def test_many_are_owed_and_what_worked_still_finds_a_place() -> None:
+def test_with_many_pending_a_working_list_is_still_added() -> None:
     guess_state = GuessState()
     for number in range(MAX_PENDING + 5):
         guess_state = add_pending(guess_state, f"/{number}?page={{n}}", PendingGuess(1))
@@ -241,7 +240,7 @@ def test_a_guess_is_open_until_it_is_answered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "shown", "pattern"),
+    ("relative_url", "shown", "pattern"),
     [
         ("/news", {}, "/news?page={n}"),
         ("/news/", {}, "/news/?page={n}"),
@@ -254,9 +253,9 @@ def test_a_guess_is_open_until_it_is_answered() -> None:
         ("/news", {"other": 4}, "/news?page={n}"),
     ],
 )
-def test_how_a_list_without_numbers_may_go_on(place: str, shown: dict[str, int], pattern: str | None) -> None:
+def test_how_a_list_without_numbers_may_go_on(relative_url: str, shown: dict[str, int], pattern: str | None) -> None:
     guess_state = GuessState(styles={f"linked {style}": GuessStats(worked=count) for style, count in shown.items()})
-    assert guess_pattern(place, guess_state) == pattern
+    assert guess_pattern(relative_url, guess_state) == pattern
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What says that a host is a news site or a blog, and what does not."""
+"""What shows that a host is a news site or a blog, and what does not."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def seen(pages: Iterable[PageSigns], **more: object) -> GuessState:
     return msgspec.structs.replace(GuessState(requests=count, signs=signs), **more)
 
 
-def articles(count: int, published: str | None = None, place: str = "/a-{}") -> list[PageSigns]:
-    return [PageSigns(place.format(number), is_article=True, published=published) for number in range(count)]
+def articles(count: int, published: str | None = None, relative_url: str = "/a-{}") -> list[PageSigns]:
+    return [PageSigns(relative_url.format(number), is_article=True, published=published) for number in range(count)]
 
 
 PAGES = [PageSigns("/"), *(PageSigns(f"/product-{number}") for number in range(30))]
 
 
 @pytest.mark.parametrize(
-    ("finds", "signs"),
+    ("guess_state", "signs"),
     [
         (seen(articles(3, "2026-02-11")), ("articles with dates",)),
         (seen([*PAGES, *articles(3, "2026-02-11T08:00:00+00:00")]), ("articles with dates",)),
-        (seen(articles(3, place="/2025/12/a-story-{}")), ("dates in the paths of pages",)),
-        (seen(articles(3, place="/blog/2025/a-story-{}/")), ("dates in the paths of pages",)),
+        (seen(articles(3, relative_url="/2025/12/a-story-{}")), ("dates in the paths of pages",)),
+        (seen(articles(3, relative_url="/blog/2025/a-story-{}/")), ("dates in the paths of pages",)),
         (seen([PageSigns("/", has_feed=True), *articles(5)]), ("a feed", "mostly articles")),
         (seen([PageSigns("/", has_feed=True)], sections={"Blog": 1}), ("a feed", "a section for news")),
         (
@@ -47,13 +47,13 @@ PAGES = [PageSigns("/"), *(PageSigns(f"/product-{number}") for number in range(3
         ),
     ],
 )
-def test_news_sites_and_blogs(finds: GuessState, signs: tuple[str, ...]) -> None:
-    assert news_signs(finds) == signs
-    assert is_news_site(finds)
+def test_news_sites_and_blogs(guess_state: GuessState, signs: tuple[str, ...]) -> None:
+    assert news_signs(guess_state) == signs
+    assert is_news_site(guess_state)
 
 
 @pytest.mark.parametrize(
-    ("finds", "signs"),
+    ("guess_state", "signs"),
     [
         (seen([]), ()),
         (seen(PAGES), ()),
@@ -71,16 +71,16 @@ def test_news_sites_and_blogs(finds: GuessState, signs: tuple[str, ...]) -> None
         *("guessed numbers", "a calendar", "versions"),
     ],
 )
-def test_other_sites(finds: GuessState, signs: tuple[str, ...]) -> None:
-    assert news_signs(finds) == signs
-    assert not is_news_site(finds)
+def test_other_sites(guess_state: GuessState, signs: tuple[str, ...]) -> None:
+    assert news_signs(guess_state) == signs
+    assert not is_news_site(guess_state)
 
 
 def test_the_newest_page_is_known_by_its_date_or_its_path() -> None:
     assert seen([PageSigns("/x", published="2024-03-01"), PageSigns("/y", published="2023-01-01")]).signs.newest == (
         2024 * 12 + 2
     )
-    assert seen(articles(1, place="/2025/12/a-story")).signs.newest == 2025 * 12 + 11
+    assert seen(articles(1, relative_url="/2025/12/a-story")).signs.newest == 2025 * 12 + 11
     assert seen([PageSigns("/x", published="soon")]).signs.newest == 0
 
 
@@ -93,7 +93,7 @@ NEWS, SHOP = seen(articles(3, "2026-02-11")), seen(PAGES)
 
 
 @pytest.mark.parametrize(
-    ("finds", "setting", "rate", "verdict"),
+    ("guess_state", "setting", "rate", "verdict"),
     [
         (NEWS, "auto", 1.0, "news"),
         (SHOP, "auto", 1.0, "no_signs"),
@@ -103,5 +103,5 @@ NEWS, SHOP = seen(articles(3, "2026-02-11")), seen(PAGES)
         (GuessState(requests=100, verdict="news"), "auto", 1.0, "news"),
     ],
 )
-def test_whether_guesses_are_made(finds: GuessState, setting: str, rate: float, verdict: str) -> None:
-    assert guess_verdict(finds, setting, rate) == verdict
+def test_whether_guesses_are_made(guess_state: GuessState, setting: str, rate: float, verdict: str) -> None:
+    assert guess_verdict(guess_state, setting, rate) == verdict

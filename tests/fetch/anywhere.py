@@ -1,4 +1,4 @@
-"""Parts for fetching over a web in memory: every name has a public address, and turns are nobody else's."""
+"""Parts for fetching over an in-memory web: every name has a public address, and rate limits are not shared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tenax.model import TransportKind
 
 
 class Anywhere:
-    """A resolver that knows every name, each by an address of its own."""
+    """A resolver that knows every name, each with its own address."""
 
     async def resolve(self, host: str) -> LookupResult:
         number = sum(host.encode()) % 250
@@ -24,8 +24,8 @@ class Anywhere:
 
 
 def transports_over(clock: Clock, http: Transport, **others: Transport) -> Transports:
-    """These transports, by the names of their ways, behind a guard that lets public names pass."""
-    ways = {TransportKind.HTTP: http, **{TransportKind(name): transport for name, transport in others.items()}}
+    """These transports, by kind, behind a guard that accepts public names."""
+    by_kind = {TransportKind.HTTP: http, **{TransportKind(name): transport for name, transport in others.items()}}
     return Transports(
-        ways, Guard(GuardConfig(), clock, (), Anywhere()), ImmediateRateLimiter(ProcessRateLimiter()), clock
+        by_kind, Guard(GuardConfig(), clock, (), Anywhere()), ImmediateRateLimiter(ProcessRateLimiter()), clock
     )

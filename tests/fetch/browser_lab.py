@@ -1,4 +1,4 @@
-"""A site, a clock turned by hand, browsers, and every process that they leave on this machine."""
+"""A site, a manual clock, browsers, and every process that they leave on this machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.site.browser import PAGES
 from tests.site.server import Site
 
 MARK = "BROWSERS_OF_THIS_TEST"
-"""In the environment of every process a browser here is made of."""
+"""In the environment of every browser process started here."""
 
 
 class Running(NamedTuple):
@@ -38,13 +38,13 @@ def _running() -> Iterator[Running]:
         if entry.name.isdecimal() and entry.name != str(os.getpid()):
             with suppress(OSError):
                 command = (entry / "cmdline").read_bytes()
-                if command:  # else it is dead, and only its parent has not looked yet
+                if command:  # else it is dead, and its parent has not reaped it yet
                     group, environment = os.getpgid(int(entry.name)), (entry / "environ").read_bytes()
                     yield Running(int(entry.name), group, command, environment)
 
 
 class Lab:
-    """A site, a clock turned by hand, and the processes that a browser left on this machine."""
+    """A site, a manual clock, and the processes that a browser left on this machine."""
 
     def __init__(self, site: Site, guard: Guard, clock: ManualClock, mark: str) -> None:
         self.site = site
@@ -76,7 +76,7 @@ class Lab:
     def _commands(self) -> dict[int, bytes]:
         everyone = list(_running())
         self._groups |= {one.group for one in everyone if self._mark in one.environment and b"-pipe" in one.command}
-        # A renderer writes its title over its environment; it is known by the group it is in.
+        # A renderer overwrites its environment with its title; it is recognised by its process group.
         return {one.pid: one.command for one in everyone if self._mark in one.environment or one.group in self._groups}
 
     def is_empty_after(self, seconds: float) -> bool:
@@ -99,14 +99,14 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 
 def be_patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A browser that is slow on a busy machine is none that hangs."""
+    """A browser that is slow on a busy machine does not count as hung."""
     for patience in ("chromium.START_SECONDS", "chromium.ANSWER_SECONDS", "sessions.CLOSE_PAGE_SECONDS"):
         monkeypatch.setattr(f"tenax.fetch.browser.{patience}", FAULT_SECONDS)
 
 
 @asynccontextmanager
 async def opened_lab(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Lab]:
-    """In the end nothing of it may run any more."""
+    """At the end no process of it may be left."""
     mark = os.urandom(8).hex()
     monkeypatch.setenv(MARK, mark)
     be_patient(monkeypatch)

@@ -13,7 +13,7 @@ from tests.site.server import Site
 def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
 ) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """Every test on both loops: they report the same trouble by different errors."""
+    """Every test on both loops: they report the same failure by different errors."""
     return {"asyncio": TurnedLoop, "uvloop": TurnedUvloop}
 
 

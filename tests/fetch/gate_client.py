@@ -1,4 +1,4 @@
-"""A client of the gate that is no browser."""
+"""A client of the gate other than a browser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def dialled(gate: Gate) -> tuple[asyncio.StreamReader, asyncio.StreamWrite
 
 
 async def said_to(gate: Gate, text: str, passage: GateSession | None = None) -> bytes:
-    """The whole answer to a request; the line of the secret stands where the text says so."""
+    """The whole response to a request; the secret's line is inserted where the text says so."""
     reader, writer = await dialled(gate)
     writer.write(request_of(text, passage))
     try:

@@ -1,4 +1,4 @@
-"""What is kept of an answer besides its page."""
+"""What is stored of a response besides its page."""
 
 from __future__ import annotations
 

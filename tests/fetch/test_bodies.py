@@ -166,7 +166,7 @@ BOMBS: dict[str, tuple[str, Callable[[], Iterator[bytes]]]] = {
 
 
 def memory_bytes(line: str) -> int:
-    """Of this process: `VmRSS` now, `VmHWM` at most since it was last forgotten."""
+    """Of this process: `VmRSS` now, `VmHWM` the maximum since it was last reset."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return next(int(text.split()[1]) * 1024 for text in status.splitlines() if text.startswith(line))
 
@@ -175,7 +175,7 @@ def memory_bytes(line: str) -> int:
 def test_a_bomb_of_ten_gigabytes_stops_at_the_cap(name: str) -> None:
     coding, made = BOMBS[name]
     arriving = list(made()) if "at once" in name or " in " in name else made()
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forget the high-water mark
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # reset the high-water mark
     before_bytes = memory_bytes("VmRSS")
     body = BodyDecoder(coding, BOMB_CAP_BYTES)
     failures = [body.feed(data) for data in arriving]
@@ -183,7 +183,7 @@ def test_a_bomb_of_ten_gigabytes_stops_at_the_cap(name: str) -> None:
     failed = body.finish()
     assert isinstance(failed, Failed)
     assert failed.kind is FailureKind.TOO_LARGE
-    assert failures[-1] is failed, "whoever feeds is told"
+    assert failures[-1] is failed, "the caller gets the failure"
     assert failures.index(failed) <= 2 * BOMB_CAP_BYTES // MEGABYTE, "as soon as it is too much"
 
 
@@ -193,7 +193,7 @@ def test_a_bomb_of_ten_gigabytes_stops_at_the_cap(name: str) -> None:
         ("gzip", gzip.compress(b"", mtime=0)),
         ("gzip", gzip.compress(b"a", mtime=0)),
         ("zstd", zstd.compress(b"")),
-        ("zstd", b"\x50\x2a\x4d\x18\0\0\0\0"),  # a frame to be skipped
+        ("zstd", b"\x50\x2a\x4d\x18\0\0\0\0"),  # a skippable frame
         ("deflate", b"\0\0\0\xff\xff"),  # an empty block of a bare stream
         ("br", b"\x06"),  # an empty block of metadata
     ],

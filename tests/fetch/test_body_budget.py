@@ -1,4 +1,4 @@
-"""The budget of bytes for bodies: who waits, who goes first, and that all come to an end."""
+"""The memory budget of bodies: who waits, who is first, and that all of them finish."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def budget(limit_bytes: int = LIMIT, concurrency: int = 256) -> BodyBudget:
 
 
 def full(bodies: BodyBudget) -> MemoryReservation:
-    """A room that takes all that large bodies may have."""
+    """A reservation of all that large bodies may have."""
     room = bodies.open_reservation()
     assert room.try_reserve(LARGE_LIMIT)
     return room
@@ -77,7 +77,7 @@ async def test_who_waited_first_is_served_first_also_when_it_waits_again() -> No
     holder = full(bodies)
     rooms = [bodies.open_reservation() for _ in range(4)]
     tasks = [await waiting(room, MB) for room in rooms]
-    rooms[0].close()  # the next may go beyond
+    rooms[0].close()  # the next may exceed the budget
     await rounds()
     assert [task.done() for task in tasks] == [True, True, False, False]
     holder.resize(LARGE_LIMIT - 2 * MB)
@@ -125,7 +125,7 @@ async def test_only_so_much_is_handed_on_as_is_brought_to_its_end() -> None:
     small = bodies.open_reservation()
     assert small.try_reserve(SMALL_BYTES)
     await asyncio.wait_for(small.start_processing(), FAULT_SECONDS)
-    rooms[0].resize(MB)  # it was read, and its page waits for the commit
+    rooms[0].resize(MB)  # it was extracted, and its page waits for the commit
     await rounds()
     assert [task.done() for task in tasks] == [True, True, False, False]
     for room in rooms:
@@ -145,7 +145,7 @@ async def test_a_body_larger_than_the_budget_is_handed_on_when_nothing_else_is()
 
 @pytest.mark.parametrize("seed", range(20))
 async def test_whatever_comes_all_of_it_comes_to_an_end(seed: int) -> None:
-    """Bodies of all sizes at once, some given up in the middle: none waits for ever, and nothing stays counted."""
+    """Bodies of all sizes at once, some cancelled midway: none waits for ever, and nothing stays reserved."""
     dice = random.Random(seed)
     bodies = budget(limit_bytes=dice.choice([MB, 8 * MB, LIMIT]), concurrency=1000)
 
@@ -172,5 +172,5 @@ async def test_whatever_comes_all_of_it_comes_to_an_end(seed: int) -> None:
     async with asyncio.timeout(FAULT_SECONDS):
         await asyncio.gather(*map(visit, sizes, given_up))
     assert (bodies.used_bytes, bodies.waiting) == (0, 0)
-    # What is handed on counts several times, and one body may go beyond.
+    # Bodies being processed count several times, and one body may exceed the budget.
     assert bodies.peak_bytes <= bodies.limit_bytes * 3 // 2 + PROCESSING_FACTOR * max(sizes)

@@ -17,21 +17,22 @@ from tenax.fetch.browser.folder import BrowserDirectory, remove_stale_directorie
 
 SOURCE = str(Path(tenax.__file__).parents[1])
 OWNER = (
-    "import sys; from tenax.fetch.browser.folder import Folder; print(Folder.make().path, flush=True); sys.stdin.read()"
+    "import sys; from tenax.fetch.browser.folder import BrowserDirectory; "
+    "print(BrowserDirectory.create().path, flush=True); sys.stdin.read()"
 )
 
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Not pytest's own, which has too long a name for sockets, and must be there before it."""
-    with tempfile.TemporaryDirectory() as place:
-        monkeypatch.setattr(tempfile, "tempdir", place)
-        yield Path(place)
+    """Not pytest's own, whose path is too long for sockets; must be set first."""
+    with tempfile.TemporaryDirectory() as directory:
+        monkeypatch.setattr(tempfile, "tempdir", directory)
+        yield Path(directory)
 
 
 @contextmanager
 def owner(temporary: Path) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
-    """Another process that has made itself a folder."""
+    """Another process that has created a directory."""
     with subprocess.Popen(
         [sys.executable, "-c", OWNER],
         stdin=subprocess.PIPE,
@@ -80,7 +81,7 @@ def test_a_name_alone_does_not_make_it_ours(temporary: Path) -> None:
 
 
 def test_one_that_is_taken_away_while_it_is_made_is_made_anew(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever starts at the same moment finds it before it is locked."""
+    """A process that starts at the same moment finds it before it is locked."""
     made, really_made = [], tempfile.mkdtemp
 
     def made_and_taken(prefix: str, dir: Path) -> str:
@@ -96,10 +97,12 @@ def test_one_that_is_taken_away_while_it_is_made_is_made_anew(temporary: Path, m
     assert list(temporary.iterdir()) == []
 
 
-def test_where_the_usual_place_has_too_long_a_name_for_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = tmp_path / ("long" * 10)
-    place.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(place))
+def test_a_default_directory_with_too_long_a_name_for_sockets_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tmp_path / ("long" * 10)
+    directory.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(directory))
     folder = BrowserDirectory.create()
     assert len(f"{folder.path}/org.chromium.Chromium.XXXXXX/SingletonSocket") <= 107
     folder.remove()

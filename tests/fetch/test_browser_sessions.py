@@ -1,4 +1,4 @@
-"""The life of browsers: started when needed, replaced, survived, given up for a while, and gone in the end."""
+"""The lifecycle of browsers: started when needed, replaced, disabled for a while, and gone at the end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.loops import outlasted
 SOURCE = str(Path(tenax.__file__).parents[1])
 
 on_one_loop = pytest.mark.asyncio(loop_factories=["uvloop"])
-"""For what takes long and has nothing to do with the loop."""
+"""For slow tests that do not depend on the loop."""
 
 
 def inside(folder: Path) -> list[Path]:
@@ -36,11 +36,11 @@ def inside(folder: Path) -> list[Path]:
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A place for temporary files. Not pytest's own, which has too long a name for sockets, and must be there first."""
-    with tempfile.TemporaryDirectory() as place:
-        monkeypatch.setenv("TMPDIR", place)
+    """A directory for temporary files. Not pytest's own, whose path is too long for sockets; must be set first."""
+    with tempfile.TemporaryDirectory() as directory:
+        monkeypatch.setenv("TMPDIR", directory)
         monkeypatch.setattr(tempfile, "tempdir", None)
-        yield Path(place)
+        yield Path(directory)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ async def lab(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Lab]:
 
 @on_one_loop
 async def test_a_browser_lives_from_its_first_page_to_its_last(lab: Lab) -> None:
-    """Lazily started, replaced after its pages, replaced at its age, ended when idle; nothing is left of it."""
+    """Started lazily, replaced after its pages, replaced at its age, ended when idle; nothing is left of it."""
     transport = lab.transport(BrowserConfig(settle_seconds=0, max_pages_per_session=2, health_check_seconds=0.05))
     assert lab.processes() == []
     seen = []
@@ -178,7 +178,7 @@ async def test_a_browser_that_does_not_start_is_given_up_for_a_while(lab: Lab, t
 
 @on_one_loop
 async def test_a_driver_that_does_not_start_is_the_browser_s_trouble(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Playwright raises what has no type of its own when its driver ends at once."""
+    """Playwright raises a plain Exception when its driver ends at once."""
     monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", "/bin/false")
     transport = lab.transport(BrowserConfig())
     failed = await lab.get(transport)
@@ -188,7 +188,7 @@ async def test_a_driver_that_does_not_start_is_the_browser_s_trouble(lab: Lab, m
 
 @on_one_loop
 async def test_a_page_that_breaks_every_browser_is_blamed_in_the_end(lab: Lab) -> None:
-    """Else one page would keep all others from being rendered, for ever."""
+    """Otherwise one page would prevent all others from being rendered, for ever."""
     transport = lab.transport(BrowserConfig(settle_seconds=0))
     blamed = []
     for _ in range(3):

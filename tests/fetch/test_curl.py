@@ -35,7 +35,7 @@ class TestCurlBodyRoom(BodyRoomContract):
 
 class TestCurlThroughProxies(ProxiedContract):
     made = CurlTransport
-    silence_seconds = 2.0  # libcurl goes by its own clock, so this time does pass
+    silence_seconds = 2.0  # libcurl has its own clock, so this time does pass
 
     @pytest.mark.parametrize("user", ["", "me"])
     @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -81,7 +81,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pip install 'tenax[curl]'" in (curl_install_hint() or "")
 
 
-# ---- what goes well ---------------------------------------------------------------------------------------
+# ---- success ----------------------------------------------------------------------------------------------
 
 
 async def test_a_page_comes_by_http2_with_its_measurements(rig: Rig, http2: Http2Site) -> None:
@@ -125,7 +125,7 @@ async def test_many_at_once_share_one_connection(rig: Rig, http2: Http2Site) -> 
     assert http2.connections == 1
 
 
-# ---- who we say we are ------------------------------------------------------------------------------------
+# ---- identity ---------------------------------------------------------------------------------------------
 
 
 async def test_honest_by_http2(rig: Rig, http2: Http2Site) -> None:
@@ -153,7 +153,7 @@ async def test_the_browser_profile_by_http2(http2: Http2Site) -> None:
 
 
 async def hello_of(fetch: FetchConfig, profile: Profile | None = None) -> list[int]:
-    """The cipher suites that a client offers, by number."""
+    """The cipher suites in a client's hello, by number."""
     hellos: list[bytes] = []
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -195,7 +195,7 @@ async def test_a_connection_with_another_handshake_does_not_serve(rig: Rig, http
 
 
 async def test_a_name_that_the_system_knows_otherwise_leads_where_the_guard_said(http2: Http2Site) -> None:
-    """`localhost` is 127.0.0.1 to libcurl without asking anyone, and somebody listens there."""
+    """libcurl resolves `localhost` to 127.0.0.1 without a look-up, and a server listens there."""
     async with (
         Http2Site("127.0.0.2", port=http2.port) as pinned,
         rig_with(names=Names(localhost=("127.0.0.2",))) as rig,
@@ -231,7 +231,7 @@ async def test_the_environment_has_no_say(
 
 
 async def test_no_memory_from_one_answer_to_the_next(rig: Rig, http2: Http2Site) -> None:
-    """No cookie is kept, no redirect followed, no other place or scheme taken for the same."""
+    """No cookie is kept, no redirect followed, no other port or scheme treated as the same."""
     for path in ("/redirect", "/page", "/elsewhere", "/page"):
         await rig.page(http2.url(path))
     assert [hit.path for hit in http2.hits] == ["/redirect", "/page", "/elsewhere", "/page"]
@@ -239,7 +239,7 @@ async def test_no_memory_from_one_answer_to_the_next(rig: Rig, http2: Http2Site)
     assert http2.connections == 1
 
 
-# ---- what goes wrong --------------------------------------------------------------------------------------
+# ---- failures ---------------------------------------------------------------------------------------------
 
 HTTP2_FAILURES = [
     ("/truncated", FailureKind.TRUNCATED, False),
@@ -295,7 +295,7 @@ async def test_a_caller_that_gives_up_leaves_nothing_behind(rig: Rig, http2: Htt
     assert (await rig.page(http2.url("/page"))).body == PAGE
 
 
-async def test_closing_ends_what_is_under_way() -> None:
+async def test_closing_ends_requests_in_flight() -> None:
     asked = asyncio.Event()
 
     async def silent(_: Exchange) -> None:
@@ -323,7 +323,7 @@ async def test_many_requests_leave_no_files_open(site: Site) -> None:
         before = open_files()
         for start in range(0, 300, 20):
             await asyncio.gather(*(visit(start + number) for number in range(20)))
-        # Each connection kept is two files here: ours, and the site's.
+        # Each kept connection is two files here: ours, and the site's.
         assert open_files() - before < 2 * 64 + 20
 
 

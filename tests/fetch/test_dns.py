@@ -53,7 +53,7 @@ async def test_an_odd_name_is_an_os_error_like_any_other(
             await one.resolve(name)
 
 
-# ---- by name servers --------------------------------------------------------------------------------------
+# ---- DNS servers ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ async def test_an_odd_name_is_an_os_error_like_any_other(
         (says(V4, ttl=2**31 - 1), LookupResult((V4,), 2.0**31 - 1)),
         (says("ours.example", ttl=600), LookupResult((V4,), 5.0)),
         (says("alias.example", ttl=600), LookupResult((V4,), 3.0)),
-        # one of the two questions goes wrong, the other has an answer
+        # one of the two queries fails, the other has an answer
         (Says((V4,), manner="servfail", only_for="AAAA"), LookupResult((V4,), 60.0)),
         (Says((V6,), manner="servfail", only_for="A"), LookupResult((V6,), 60.0)),
         (Says((V4,), manner="nxdomain", only_for="AAAA"), LookupResult((V4,), 60.0)),
@@ -97,7 +97,7 @@ async def test_what_a_name_server_says(
         (Says(manner="refused"), False),
         (Says(manner="silent"), False),
         (Says(manner="garbage"), False),
-        # no address of one kind, and nobody knows about the other: that is not "no such name"
+        # no address of one kind, and no answer for the other: that is not "no such name"
         (Says(manner="servfail", only_for="A"), False),
         (Says(manner="servfail", only_for="AAAA"), False),
         (Says(manner="silent", only_for="AAAA"), False),
@@ -172,7 +172,7 @@ async def test_nobody_waits_any_more(server: NameServer, asking: DnsResolver) ->
     assert (await asking.resolve("a.example")).addresses == (V4,)
 
 
-# ---- which of the two -------------------------------------------------------------------------------------
+# ---- choice of resolver -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_the_order_is_configured() -> None:
         *(Failed("why", kind) for kind in FailureKind if kind is not FailureKind.RESET),
     ],
 )
-def test_nothing_else_is_cured_by_another_way(outcome: Outcome) -> None:
+def test_no_other_outcome_leads_to_a_fallback(outcome: Outcome) -> None:
     assert other(outcome) is None
     assert not needs_browser(outcome, TransportKind.HTTP)
 

@@ -1,4 +1,4 @@
-"""Where a body ends and how it is encoded, as RFC 9112 and RFC 9110 read the headers."""
+"""Where a body ends and how it is encoded, by RFC 9112 and RFC 9110."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ ONE = b"Content-Length: 4\r\n"
         (OK + b"Content-Length: 4, 4\r\n\r\npage", OK + ONE + b"\r\npage"),
         (b"\r\n" + OK + b"Content-Length: 4\n" * 2 + b"\n", OK + ONE + b"\n"),
         (b"HTTP/1.1 100\r\n\r\n" + OK + ONE + ONE + b"\r\n", b"HTTP/1.1 100\r\n\r\n" + OK + ONE + b"\r\n"),
-        # The body is none of its business.
+        # The body is not changed.
         (OK + b"\r\n" + ONE + ONE + b"\r\n", OK + b"\r\n" + ONE + ONE + b"\r\n"),
     ],
 )

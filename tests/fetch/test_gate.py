@@ -1,4 +1,4 @@
-"""The gate as a client sees it that is no browser: what it lets through, and what it does not."""
+"""The gate as a plain client sees it: what it lets through, and what it does not."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def gate(site: Site, private: Site) -> AsyncIterator[Gate]:
     await guard.close()
 
 
-# ---- who may pass -----------------------------------------------------------------------------------------
+# ---- authentication ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ async def test_nonsense_ends_the_connection(gate: Gate, nonsense: str) -> None:
     assert await said_to(gate, nonsense) == b""
 
 
-# ---- what passes ------------------------------------------------------------------------------------------
+# ---- forwarding -------------------------------------------------------------------------------------------
 
 
 async def test_a_plain_request_reaches_the_site_without_what_was_for_the_gate(gate: Gate, site: Site) -> None:
@@ -88,7 +88,7 @@ async def test_a_plain_request_reaches_the_site_without_what_was_for_the_gate(ga
 
 
 async def test_nothing_follows_a_request_to_the_site(gate: Gate, site: Site) -> None:
-    """A second request on the same connection would take the secret along."""
+    """A second request on the same connection would carry the secret."""
     passage = admit(gate, 1_000_000)
     one = f"GET {site.url('/silent')} HTTP/1.1\nSECRET\n\n"
     assert await said_to(gate, one + one, passage) == b""
@@ -130,7 +130,7 @@ async def test_a_tunnel_carries_bytes_both_ways(gate: Gate, site: Site) -> None:
     writer.close()
 
 
-# ---- what does not ----------------------------------------------------------------------------------------
+# ---- refusals ---------------------------------------------------------------------------------------------
 
 
 async def test_a_private_address_is_refused_and_sees_nothing(gate: Gate, private: Site) -> None:
@@ -225,7 +225,7 @@ async def test_a_page_that_sends_too_much_is_shown_out(gate: Gate, site: Site, m
 
 
 async def test_nothing_passes_when_the_time_of_its_page_is_over(gate: Gate, site: Site) -> None:
-    """As after a sleep of this process, while Chromium went on."""
+    """As after this process was suspended while Chromium continued."""
     passage = gate.open_session("127.0.0.1", 100_000, 100, 5.0, deadline=asyncio.get_running_loop().time())
     for line in (f"GET {site.url('/page')} HTTP/1.1", f"CONNECT 127.0.0.1:{site.port} HTTP/1.1"):
         await said_to(gate, f"{line}\nSECRET\n\nGET /page HTTP/1.1\n\n", passage)
@@ -233,7 +233,7 @@ async def test_nothing_passes_when_the_time_of_its_page_is_over(gate: Gate, site
 
 
 async def test_a_cut_off_body_does_not_look_whole(gate: Gate, site: Site) -> None:
-    """Without a length only the way the connection ends tells them apart."""
+    """Without a length only the end of the connection distinguishes them."""
     reader, writer = await dialled(gate)
     text = f"GET {site.url('/truncated/no-length')} HTTP/1.1\nSECRET\n\n"
     writer.write(request_of(text, admit(gate, 100_000)))

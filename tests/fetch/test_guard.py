@@ -21,7 +21,7 @@ from tests.site.server import Exchange, Site
 
 
 class Names:
-    """A resolver that says what the test wants."""
+    """A resolver with answers set by the test."""
 
     def __init__(self, **names: tuple[str, ...]) -> None:
         self.names = {name.replace("_", "."): addresses for name, addresses in names.items()}
@@ -49,7 +49,7 @@ def guard_with(
 
 
 async def verdict(guard: Guard, url: str, timeout_seconds: float = FAULT_SECONDS) -> Refused | Failed | None:
-    """None when it may be connected to."""
+    """None if it may be connected to."""
     origin = parse_origin(url)
     if origin is None:
         return Refused("guard: not a plain http or https URL")
@@ -241,7 +241,7 @@ async def test_rebinding_never_reaches_the_private_server() -> None:
         await transport.close()
 
 
-# ---- hostile name servers, asked for real -----------------------------------------------------------------
+# ---- hostile DNS servers, with real queries -------------------------------------------------------------------
 
 PUBLIC, PUBLIC_V6 = "93.184.216.34", "2606:2800::1"
 
@@ -259,14 +259,14 @@ def guard_asking(
     ports: tuple[int, ...] = (80,),
     first_try_seconds: float = FAULT_SECONDS,
 ) -> Guard:
-    """A guard as the wiring makes it, but for the patience of its look-ups: nothing is asked twice."""
+    """A guard as the wiring builds it, except for its look-up timeouts: nothing is asked twice."""
     settings = GuardConfig(allow_networks=allow_networks, ports=ports, nameservers=(server.address,))
     lookup = DnsResolver(settings.nameservers, first_try_seconds, min_total_seconds=0.0)
     return Guard(settings, clock or ManualClock(), (), lookup)
 
 
 async def verdict_on(server: NameServer, *answers: Says, allow_networks: tuple[str, ...] = ()) -> Refused | None:
-    """What becomes of a name about which the server says this. None: it may be connected to."""
+    """The verdict about a name with these answers. None: it may be connected to."""
     server.knows("name.example", *answers)
     guard = guard_asking(server, allow_networks=allow_networks)
     found = await verdict(guard, "http://name.example/")
@@ -428,7 +428,7 @@ async def test_error_texts_name_no_resolved_address_and_no_server(
     server: NameServer, manner: Literal["nxdomain", "servfail", "refused", "silent", "garbage"]
 ) -> None:
     server.knows("name.example", Says(manner=manner))
-    # Only where no answer will do, for one that is late on a busy machine is no silence.
+    # Only where no answer will come: a late one on a busy machine is not a missing one.
     guard = guard_asking(server, first_try_seconds=0.05 if manner in ("silent", "garbage") else FAULT_SECONDS)
     failed = await verdict(guard, "http://name.example/", 0.1 if manner == "silent" else FAULT_SECONDS)
     await guard.close()

@@ -94,12 +94,12 @@ def test_what_asks_for_news_only(etag: str | None, last_modified: str | None, se
         ("Content-Type", "é" * MAX_VALUE_CHARS + "b", "é" * MAX_VALUE_CHARS),
         ("X-Any", "é" + " " * 120_000 + "é", "é" + " " * (MAX_VALUE_CHARS - 1)),
         ("Location", "/" + "a" * (MAX_HREF_CHARS - 1), "/" + "a" * (MAX_HREF_CHARS - 1)),
-        ("LOCATION", "/" + "a" * 200_000, "/" + "a" * MAX_HREF_CHARS),  # one too many: it is told apart by that
+        ("LOCATION", "/" + "a" * 200_000, "/" + "a" * MAX_HREF_CHARS),  # one too many, which marks it as too long
     ],
 )
 def test_a_value_is_read_up_to_a_bound(name: str, sent: str, read: str) -> None:
     assert Headers([(name.encode(), sent.encode())])[name] == read
 
 
-def test_nothing_held_nothing_asked() -> None:
+def test_without_a_stored_copy_there_are_no_conditions() -> None:
     assert conditional_headers(None) == ()

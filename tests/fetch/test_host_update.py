@@ -1,4 +1,4 @@
-"""What a visit teaches about its host, in its order: robots.txt, the probe, the answer."""
+"""How a visit updates its host, in order: robots.txt, the probe, the outcome."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def after(host: HostRecord, answer: FetchResult, outcome: Outcome | None = None,
     return update_host(host, answer, outcome or answer.outcome, NOW, SITE, jitter, WAYS)
 
 
-def test_a_page_gives_the_host_its_next_turn() -> None:
+def test_a_page_sets_the_time_of_the_hosts_next_request() -> None:
     record = after(HOST, FetchResult(Fetched(200), NOW, 1))
     assert (record.next_at, record.page_count) == (NOW + 1, 1)
 
 
-def test_a_robots_txt_is_there_before_the_turn_is_counted() -> None:
+def test_a_robots_txt_is_stored_before_the_next_request_is_planned() -> None:
     copy = RobotsCopy(RobotsVerdict.RULES, NOW, NOW + 3600, "User-agent: *\nCrawl-delay: 7")
-    record = after(HOST, FetchResult(Deferred(NOW, "robots.txt was asked first"), NOW, 1, robots=copy))
+    record = after(HOST, FetchResult(Deferred(NOW, "robots.txt was fetched first"), NOW, 1, robots=copy))
     assert record.robots == copy
     assert record.next_at == NOW + 7, "its own delay holds for the very next request"
 
@@ -50,12 +50,12 @@ def test_a_probe_is_judged_before_the_answer_that_it_is_part_of() -> None:
 
 
 def test_the_outcome_may_be_another_than_that_of_the_answer() -> None:
-    """A reader may have found no page in what came."""
+    """Extraction may have found no page."""
     trouble = Failed("HTTP 503", FailureKind.SERVER_ERROR, is_site_wide=True, status=503)
     assert after(HOST, FetchResult(Fetched(200), NOW, 1), trouble).failures_in_a_row == 1
 
 
-def test_a_reset_sends_the_host_another_way_if_there_is_one() -> None:
+def test_a_reset_switches_the_host_to_another_transport_if_there_is_one() -> None:
     reset = Failed("reset", FailureKind.RESET, is_site_wide=True)
     assert after(HOST, FetchResult(reset, NOW, 1)).transport is TransportKind.CURL
     assert (
@@ -65,7 +65,7 @@ def test_a_reset_sends_the_host_another_way_if_there_is_one() -> None:
 
 
 def test_a_robots_txt_in_trouble_counts_towards_an_outage() -> None:
-    """The page was only put off; its host has failed all the same. A 429 is no failure, and a copy that serves none."""
+    """The page was only deferred, but its host has failed. A 429 is no failure, nor is a usable copy."""
 
     def failures(verdict: RobotsVerdict, status: int) -> int:
         copy = RobotsCopy(verdict, NOW, NOW + 60, http_status=status, why=f"HTTP {status}")

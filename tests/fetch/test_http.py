@@ -29,7 +29,7 @@ class TestHttpBodyRoom(BodyRoomContract):
 
 
 class Recording(socket.socket):
-    """A socket that remembers how often it was told to acknowledge at once."""
+    """A socket that counts how often it was set to acknowledge at once."""
 
     acknowledged: asyncio.Event
     times = 0
@@ -42,7 +42,7 @@ class Recording(socket.socket):
 
 
 async def test_what_arrives_in_pieces_is_acknowledged_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that holds the body back until its headers are acknowledged would else cost 40 ms for each page."""
+    """A server that waits for the acknowledgement of its headers would otherwise cost 40 ms per page."""
     opened: list[Recording] = []
 
     async def recorded(addresses: Sequence[str], port: int) -> socket.socket:
@@ -97,4 +97,4 @@ class TestHttpThroughProxies(ProxiedContract):
             self.by(proxy.url(), ports=(secure_site.port,)) as transport,
         ):
             failed = await failure(transport, page_of(secure_site))
-            assert failed == Failed(f"proxy {proxy.name}: it spoke out of turn", FailureKind.PROXY)
+            assert failed == Failed(f"proxy {proxy.name}: it sent data before the request", FailureKind.PROXY)

@@ -1,4 +1,4 @@
-"""The way of one fetch: robots.txt first, then the page, each ending as a value."""
+"""The steps of one fetch: robots.txt first, then the page, each ending as a value."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ Scripted = tuple[int, dict[str, str], bytes] | Failed | Refused
 
 
 class Web:
-    """A transport over a small web in memory. Every answer takes a second; every request is remembered."""
+    """A transport over a small in-memory web. Every response takes a second; every request is recorded."""
 
     def __init__(self, pages: Mapping[str, Scripted], clock: ManualClock) -> None:
         self._pages = pages
@@ -98,7 +98,7 @@ async def fetched(
     fetch: FetchConfig | None = None,
     politeness: PolitenessConfig | None = None,
     cache: CacheConfig | None = None,
-    held: StoredCopy | None = None,
+    stored_copy: StoredCopy | None = None,
     host: HostRecord | None = None,
     is_unconditional: bool = False,
     is_url_list: bool = False,
@@ -113,23 +113,23 @@ async def fetched(
     task = Task(url, SITE, 1, Priority.LOW, Source.LINK, SITE + "/", clock.now(), clock.now(), chain=chain)
     task = msgspec.structs.replace(task, is_unconditional=is_unconditional, is_url_list=is_url_list)
     record = host or HostRecord(origin=SITE, domain="a.test", robots=robots)
-    return await pipeline.fetch(task, record, held, canonical=canonical), web
+    return await pipeline.fetch(task, record, stored_copy, canonical=canonical), web
 
 
 # ---- robots.txt first -------------------------------------------------------------------------------------
 
 
-async def test_a_host_we_know_nothing_of_is_asked_for_its_robots_txt_and_nothing_else() -> None:
+async def test_an_unknown_host_gets_a_request_for_robots_txt_only() -> None:
     answer, web = await fetched({ROBOTS: page(b"User-agent: *\nDisallow: /x"), PAGE: page()})
     assert web.asked == [ROBOTS]
     assert isinstance(answer.outcome, Deferred)
-    assert answer.outcome.until <= answer.answered_at  # as soon as the host has its next turn
+    assert answer.outcome.until <= answer.answered_at  # as soon as the host's rate limit allows
     assert answer.requests == 1
     assert answer.robots is not None
     assert (answer.robots.verdict, answer.robots.text) == (RobotsVerdict.RULES, "User-agent: *\nDisallow: /x")
 
 
-async def test_an_old_copy_is_asked_for_again() -> None:
+async def test_an_old_robots_txt_is_fetched_again() -> None:
     _, web = await fetched({ROBOTS: page(b"")}, robots=rules(expires_in=0.0))
     assert web.asked == [ROBOTS]
 
@@ -200,7 +200,7 @@ async def test_a_robots_txt_that_leads_to_a_host_that_does_not_exist_is_none_of_
         (Failed("connection refused", FailureKind.CONNECT, is_site_wide=True), False),
     ],
 )
-async def test_a_host_that_was_down_from_the_start_is_asked_for_its_robots_txt_and_nothing_else(
+async def test_a_host_that_was_down_from_the_start_gets_a_request_for_robots_txt_only(
     file: Scripted, is_up: bool
 ) -> None:
     now = ManualClock().now()
@@ -266,10 +266,10 @@ async def test_a_robots_txt_behind_a_private_address_is_unreachable() -> None:
     assert "redirected: guard" in answer.robots.why
 
 
-# ---- what the rules say -----------------------------------------------------------------------------------
+# ---- rules ------------------------------------------------------------------------------------------------
 
 
-async def test_what_robots_txt_closes_is_never_asked_for() -> None:
+async def test_a_url_that_robots_txt_disallows_is_never_requested() -> None:
     answer, web = await fetched({}, f"{SITE}/private/a", rules())
     assert answer.outcome == Refused(f"robots: {ROBOTS} does not allow it")
     assert (web.asked, answer.requests) == ([], 0)
@@ -342,7 +342,7 @@ async def test_the_chain_grows_with_every_task() -> None:
 
 
 async def test_a_redirect_to_another_spelling_of_itself_is_followed_at_once() -> None:
-    """The site wants its tracking parameter or its slashes; the task stays the same, and pays for two requests."""
+    """The site requires its tracking parameter or its slashes; the task stays the same, and counts two requests."""
     spelled = {PAGE: redirect("/page?utm_source=self"), f"{PAGE}?utm_source=self": page(b"<p>here")}
     clock = ManualClock()
     web = Web(spelled, clock)
@@ -385,13 +385,13 @@ async def test_redirects_end() -> None:
 
 # ---- what we hold already ---------------------------------------------------------------------------------
 
-HELD = StoredCopy(
+STORED = StoredCopy(
     ManualClock().now() - 100, 200, PageKind.ARTICLE, '"1"', "Mon, 16 Nov 2026 01:00:00 GMT", body_bytes=5000
 )
 
 
-async def test_a_page_we_hold_is_asked_for_with_conditions() -> None:
-    answer, web = await fetched({PAGE: page(b"", 304)}, robots=rules(), held=HELD)
+async def test_a_stored_page_is_requested_conditionally() -> None:
+    answer, web = await fetched({PAGE: page(b"", 304)}, robots=rules(), stored_copy=STORED)
     assert dict(web.requests[0].headers) == {
         "If-None-Match": '"1"', "If-Modified-Since": "Mon, 16 Nov 2026 01:00:00 GMT"
     }  # fmt: skip
@@ -400,36 +400,38 @@ async def test_a_page_we_hold_is_asked_for_with_conditions() -> None:
 
 
 async def test_without_conditions_when_all_of_it_is_wanted() -> None:
-    _, web = await fetched({PAGE: page()}, robots=rules(), held=HELD, is_unconditional=True)
+    _, web = await fetched({PAGE: page()}, robots=rules(), stored_copy=STORED, is_unconditional=True)
     assert web.requests[0].headers == ()
 
 
 @pytest.mark.parametrize(
-    ("held", "is_unconditional"),
-    [(None, False), (HELD, True), (msgspec.structs.replace(HELD, kind=None, status=404), False)],
+    ("stored_copy", "is_unconditional"),
+    [(None, False), (STORED, True), (msgspec.structs.replace(STORED, kind=None, status=404), False)],
 )
-async def test_a_304_for_what_we_do_not_hold_is_a_failure(held: StoredCopy | None, is_unconditional: bool) -> None:
-    answer, _ = await fetched({PAGE: page(b"", 304)}, robots=rules(), held=held, is_unconditional=is_unconditional)
+async def test_a_304_without_a_stored_copy_is_a_failure(stored_copy: StoredCopy | None, is_unconditional: bool) -> None:
+    answer, _ = await fetched(
+        {PAGE: page(b"", 304)}, robots=rules(), stored_copy=stored_copy, is_unconditional=is_unconditional
+    )
     assert isinstance(answer.outcome, Failed)
     assert answer.outcome.kind is FailureKind.NOT_MODIFIED
 
 
 async def test_a_copy_that_is_young_enough_spares_the_request() -> None:
     young = CacheConfig(max_age_article_seconds=101)
-    answer, web = await fetched({}, robots=rules(), held=HELD, cache=young)
+    answer, web = await fetched({}, robots=rules(), stored_copy=STORED, cache=young)
     assert isinstance(answer.outcome, Unchanged)
-    assert answer.outcome.why == "the stored copy is 2 min old, young enough to serve"
+    assert answer.outcome.why == "the stored copy is 2 min old, recent enough to use"
     assert (web.asked, answer.requests) == ([], 0)
 
 
-COPY = CanonicalCopy(f"{SITE}/print", HELD)
+COPY = CanonicalCopy(f"{SITE}/print", STORED)
 
 
 async def test_a_copy_that_names_this_url_as_its_canonical_one_serves_too() -> None:
     young = CacheConfig(max_age_article_seconds=101)
     answer, web = await fetched({}, robots=rules(), cache=young, canonical=COPY)
     assert answer.outcome == Unchanged(
-        f"the stored copy of {SITE}/print, which names this as its canonical URL, is 2 min old, young enough to serve"
+        f"the stored copy of {SITE}/print, which names this as its canonical URL, is 2 min old, recent enough to use"
     )
     assert (web.asked, answer.requests) == ([], 0)
 
@@ -440,7 +442,7 @@ async def test_a_copy_that_names_this_url_as_its_canonical_one_serves_too() -> N
         {"cache": CacheConfig()},
         {"cache": CacheConfig(max_age_seconds=99)},
         {"cache": CacheConfig(prefer_cache=True), "is_unconditional": True},
-        {"cache": CacheConfig(max_age_seconds=99), "held": msgspec.structs.replace(HELD, etag=None)},
+        {"cache": CacheConfig(max_age_seconds=99), "stored_copy": msgspec.structs.replace(STORED, etag=None)},
     ],
     ids=["copies are not used", "too old", "all of it is wanted", "our own copy is too old"],
 )
@@ -451,16 +453,18 @@ async def test_it_does_not_serve_where_a_copy_of_its_own_would_not(unused: dict[
 
 
 async def test_robots_txt_comes_before_the_stored_copy() -> None:
-    answer, _ = await fetched({}, f"{SITE}/private/a", rules(), held=HELD, cache=CacheConfig(prefer_cache=True))
+    answer, _ = await fetched(
+        {}, f"{SITE}/private/a", rules(), stored_copy=STORED, cache=CacheConfig(prefer_cache=True)
+    )
     assert isinstance(answer.outcome, Refused)
 
 
-async def test_a_404_that_is_known_is_not_asked_for_again() -> None:
-    gone = msgspec.structs.replace(HELD, kind=None, status=404)
-    answer, web = await fetched({}, robots=rules(), held=gone, cache=CacheConfig(max_age_seconds=101))
+async def test_a_known_404_is_not_requested_again() -> None:
+    gone = msgspec.structs.replace(STORED, kind=None, status=404)
+    answer, web = await fetched({}, robots=rules(), stored_copy=gone, cache=CacheConfig(max_age_seconds=101))
     assert answer.outcome == Refused("known: it answered HTTP 404 a short while ago")
     assert web.asked == []
-    _, web = await fetched({}, robots=rules(), held=gone)
+    _, web = await fetched({}, robots=rules(), stored_copy=gone)
     assert web.asked == [PAGE]
 
 
@@ -491,19 +495,19 @@ async def test_a_host_that_was_down_gets_one_small_request_first(scripted: Scrip
     assert isinstance(answer.outcome, Deferred)
 
 
-async def test_a_host_put_to_rest_meanwhile_is_left_alone() -> None:
-    resting = HostRecord(
+async def test_a_host_that_began_to_back_off_meanwhile_is_left_alone() -> None:
+    backing_off = HostRecord(
         origin=SITE, domain="a.test", robots=rules(), next_at=ManualClock().now() + 45, backoff_reason="rate limited"
     )
-    answer, web = await fetched({PAGE: page()}, host=resting)
+    answer, web = await fetched({PAGE: page()}, host=backing_off)
     assert answer.outcome == Deferred(ManualClock().now() + 45, "rate limited")
     assert web.asked == []
 
 
-# ---- turns ------------------------------------------------------------------------------------------------
+# ---- rate limits ------------------------------------------------------------------------------------------
 
 
-async def test_a_turn_that_another_crawl_has_taken_is_waited_for() -> None:
+async def test_a_permit_taken_by_another_crawl_defers_the_request() -> None:
     clock = ManualClock()
     web = Web({PAGE: page()}, clock)
     pipeline = Pipeline(transports_over(clock, web), clock, Sites(Config()), NormalizeOptions())
@@ -556,29 +560,29 @@ async def test_a_page_that_broke_its_renderer_has_come_from_a_host_that_is_back(
 # ---- what lists URLs --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("is_catalogue", "most"), [(True, 50 * 1024 * 1024 + 1), (False, 60 * 1024 * 1024)])
+@pytest.mark.parametrize(("is_url_list", "most"), [(True, 50 * 1024 * 1024 + 1), (False, 60 * 1024 * 1024)])
 async def test_a_sitemap_has_a_size_of_its_own_and_its_beginning_is_taken(is_url_list: bool, most: int) -> None:
     fetch = FetchConfig(max_body_bytes=60 * 1024 * 1024)
     _, web = await fetched({PAGE: page()}, robots=rules(), fetch=fetch, is_url_list=is_url_list)
     assert (web.requests[-1].max_body_bytes, web.requests[-1].may_truncate) == (most, is_url_list)
 
 
-async def test_of_a_robots_txt_at_least_500_kib_are_taken_and_the_rest_is_left_out() -> None:
+async def test_at_least_500_kib_of_a_robots_txt_are_read_and_the_rest_ignored() -> None:
     _, web = await fetched({ROBOTS: page()}, fetch=FetchConfig(max_body_bytes=1024))
     assert web.requests[-1].url == ROBOTS
     assert (web.requests[-1].max_body_bytes, web.requests[-1].may_truncate) == (500 * 1024 + 1, True)
 
 
 @pytest.mark.parametrize(
-    ("held", "outcome"),
+    ("stored_copy", "outcome"),
     [
         (StoredCopy(1.0, 200, None, etag='"1"', url_list="sitemap"), "unchanged"),
         (StoredCopy(1.0, 200, None, etag='"1"'), "failed:not_modified"),
     ],
     ids=["a sitemap", "nothing that is kept"],
 )
-async def test_a_304_may_speak_of_a_sitemap(held: StoredCopy, outcome: str) -> None:
-    answer, web = await fetched({PAGE: page(b"", 304)}, robots=rules(), held=held, is_url_list=True)
+async def test_a_304_may_refer_to_a_sitemap(stored_copy: StoredCopy, outcome: str) -> None:
+    answer, web = await fetched({PAGE: page(b"", 304)}, robots=rules(), stored_copy=stored_copy, is_url_list=True)
     assert ("If-None-Match", '"1"') in web.requests[-1].headers
     assert outcome_label(answer.outcome) == outcome
 
@@ -587,7 +591,7 @@ async def test_a_304_may_speak_of_a_sitemap(held: StoredCopy, outcome: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("is_catalogue", "setting"),
+    ("is_url_list", "setting"),
     [(False, "fetch.max_body_bytes"), (True, "discovery.max_sitemap_bytes")],
 )
 async def test_a_body_that_is_too_large_names_the_setting(is_url_list: bool, setting: str) -> None:

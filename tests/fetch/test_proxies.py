@@ -26,7 +26,7 @@ def chosen(pool: ProxyPool, host: str, now: float = 0.0, besides: tuple[Proxy, .
     return proxy.name[0] if proxy is not None else "-"
 
 
-# ---- what a URL says --------------------------------------------------------------------------------------
+# ---- parsing ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def test_what_a_url_says(url: str, proxy: Proxy) -> None:
         f"socks5://me:{'s3cret' * 50}@h:1",
     ],
 )
-def test_a_bad_url_is_named_by_its_place_and_not_quoted(url: str) -> None:
+def test_a_bad_url_is_named_by_its_position_and_not_quoted(url: str) -> None:
     with pytest.raises(ConfigError, match=r"`proxy.urls`, number 2") as raised:
         parse_proxies((A, url))
     assert "s3cret" not in str(raised.value)
 
 
-def test_users_of_one_proxy_are_told_apart() -> None:
+def test_users_of_one_proxy_have_different_names() -> None:
     names = [proxy.name for proxy in parse_proxies(("http://u1:p@h:1", "http://u2:p@h:1", "socks5://h:1"))]
     assert names == ["h:1", "h:1#2", "h:1#3"]
 
@@ -90,7 +90,7 @@ def test_no_user_no_authorization() -> None:
     assert parse_proxies((A,))[0].authorization == ""
 
 
-# ---- which one a host gets --------------------------------------------------------------------------------
+# ---- choice -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,7 @@ def test_no_user_no_authorization() -> None:
         ("random", (0.99, 0.0, 0.5, 0.34, 0.33, 1.0), "cabbac"),
     ],
 )
-def test_each_strategy_spreads_new_hosts_its_own_way(
-    strategy: Strategy, draws: tuple[float, ...], expected: str
-) -> None:
+def test_each_strategy_distributes_new_hosts(strategy: Strategy, draws: tuple[float, ...], expected: str) -> None:
     pool = pool_of(strategy, draws=draws)
     assert "".join(chosen(pool, f"{number}.example") for number in range(6)) == expected
 
@@ -160,7 +158,7 @@ def test_hosts_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyP
 
 
 def test_a_hundred_thousand_proxies_are_no_burden() -> None:
-    """A second of CPU, and hours if each were compared with all others."""
+    """A second of CPU; hours if each were compared with all others."""
     pool = pool_of("round-robin", *(f"http://p{number}.example" for number in range(100_000)))
     assert chosen(pool, "x.example") == "p"
 
@@ -195,7 +193,7 @@ def test_what_bans_a_proxy(events: list[str | int], is_banned: bool) -> None:
     assert chosen(pool, "x", 400.0) == "a"
 
 
-def test_a_ban_is_not_made_longer_by_what_was_under_way_and_ends_with_a_clean_slate() -> None:
+def test_requests_in_flight_do_not_extend_a_ban_and_its_end_resets_failures() -> None:
     pool = pool_of("priority", A)
     (a,) = pool.all
     assert pool.record_response(a, "x", 403, 0.0)
@@ -217,7 +215,7 @@ def test_when_all_are_banned_it_is_said_until_when_and_why() -> None:
     )
 
 
-def test_a_host_that_none_brings_us_to_rests_longer_each_time_until_one_does() -> None:
+def test_the_backoff_of_a_host_no_proxy_reaches_grows_until_one_does() -> None:
     pool = pool_of("priority", A)
     assert [pool.host_backoff_seconds("x") for _ in range(5)] == [5.0, 20.0, 80.0, 300.0, 300.0]
     assert pool.host_backoff_seconds("y") == 5.0

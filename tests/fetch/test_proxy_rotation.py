@@ -1,4 +1,4 @@
-"""Proxies that fail by themselves: the next one serves within the same visit, and neither host nor URL pays for it."""
+"""Proxies that fail by themselves: the next one is used in the same visit, and neither host nor URL is blamed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def test_the_next_proxy_serves_in_the_same_visit(trouble: str) -> None:
 
 @pytest.mark.parametrize(("trouble", "asked"), [("accepts and closes", 3), ("is no proxy", 3), ("answers 503", 1)])
 async def test_the_proxy_that_failed_is_banned_for_it(trouble: str, asked: int) -> None:
-    """Each new host would ask the preferred one first."""
+    """Each new host would use the preferred one first."""
     async with AsyncExitStack() as stack:
         sites = [await stack.enter_async_context(Site(MANNERS, f"127.0.0.{40 + nth}")) for nth in range(5)]
         bad = await stack.enter_async_context(BROKEN[trouble]())

@@ -35,7 +35,7 @@ def test_a_target_becomes_a_task_of_its_own(location: str, url: str, origin: str
     assert hop(location) == RedirectTarget(url, origin, (Hop(TASK, 301),))
 
 
-def test_another_spelling_is_asked_for_at_once() -> None:
+def test_another_spelling_is_requested_at_once() -> None:
     spelled = "https://example.org/a/b?utm_source=x"
     assert hop("/a/b?utm_source=x#part") == SameUrl(spelled)
     before = (Hop("https://example.org/old", 302),)

@@ -30,24 +30,24 @@ NOW = 1000.0
 HOST_NEXT_AT = 1030.0
 SITE = SiteConfig()
 TASK = Task("https://example.org/a", "https://example.org", 1, Priority.LOW, Source.LINK, None, 900.0, 950.0)
-EVERY_WAY = frozenset(TransportKind)
+ALL_TRANSPORTS = frozenset(TransportKind)
 PLAIN = frozenset({TransportKind.HTTP})
 RESET = Failed("the connection was closed before an answer", FailureKind.RESET, is_site_wide=True)
 SOFT = Rejected("wall: the page asks for JavaScript")
 HARD = Rejected("wall: access denied", is_hard=True)
-HTTP_304 = Failed("HTTP 304 for a page that we do not hold", FailureKind.NOT_MODIFIED, status=304)
+HTTP_304 = Failed("HTTP 304 without a stored copy", FailureKind.NOT_MODIFIED, status=304)
 
 
 def plan(
     outcome: Outcome,
     attempt: int = 0,
     jitter: float = 0.0,
-    ways: frozenset[TransportKind] = EVERY_WAY,
-    way: TransportKind = TransportKind.HTTP,
+    available: frozenset[TransportKind] = ALL_TRANSPORTS,
+    transport: TransportKind = TransportKind.HTTP,
     task: Task = TASK,
 ) -> Plan:
     task = msgspec.structs.replace(task, attempt=attempt)
-    return plan_task(outcome, task, NOW, SITE, jitter, HOST_NEXT_AT, ways, way)
+    return plan_task(outcome, task, NOW, SITE, jitter, HOST_NEXT_AT, available, transport)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def plan(
     [
         Fetched(200),
         Unchanged(),
-        Unchanged("the stored copy is 2 h old, young enough to serve"),
+        Unchanged("the stored copy is 2 h old, recent enough to use"),
         Redirected(301, "https://example.org/"),
         Rejected("empty"),
         Rejected("noindex: the page asks not to be kept"),
@@ -97,7 +97,7 @@ def test_what_a_person_named_and_the_guard_refused_may_be_replayed(source: Sourc
 
 
 def test_a_deferred_task_comes_back_at_its_time() -> None:
-    assert plan(Deferred(1234.0, "resting")) == Reschedule(1234.0)
+    assert plan(Deferred(1234.0, "backing off")) == Reschedule(1234.0)
 
 
 @pytest.mark.parametrize(
@@ -157,51 +157,51 @@ def test_a_retry_waits_as_long_as_the_host_asked() -> None:
     assert plan(Failed("cut", FailureKind.TRUNCATED), 1, jitter=1.0) == Reschedule(NOW + 2.4, spends_attempt=True)
 
 
-# ---- another way ------------------------------------------------------------------------------------------
+# ---- another transport ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("attempt", [0, 2, 50])
 @pytest.mark.parametrize(
-    ("way", "ways", "expected"),
+    ("transport", "available", "expected"),
     [
-        (TransportKind.HTTP, EVERY_WAY, Reschedule(HOST_NEXT_AT, transport=TransportKind.CURL)),
-        (TransportKind.CURL, EVERY_WAY, Reschedule(HOST_NEXT_AT, transport=TransportKind.BROWSER)),
-        (TransportKind.BROWSER, EVERY_WAY, Reschedule(HOST_NEXT_AT)),
+        (TransportKind.HTTP, ALL_TRANSPORTS, Reschedule(HOST_NEXT_AT, transport=TransportKind.CURL)),
+        (TransportKind.CURL, ALL_TRANSPORTS, Reschedule(HOST_NEXT_AT, transport=TransportKind.BROWSER)),
+        (TransportKind.BROWSER, ALL_TRANSPORTS, Reschedule(HOST_NEXT_AT)),
         (TransportKind.HTTP, PLAIN, Reschedule(HOST_NEXT_AT)),
     ],
 )
-def test_a_reset_tries_every_way_once_and_then_begins_again(
-    way: TransportKind, ways: frozenset[TransportKind], expected: Plan, attempt: int
+def test_a_reset_tries_every_transport_once_and_then_begins_again(
+    transport: TransportKind, available: frozenset[TransportKind], expected: Plan, attempt: int
 ) -> None:
-    asked = msgspec.structs.replace(TASK, transport=None if way is TransportKind.HTTP else way)
-    assert plan(RESET, attempt, ways=ways, way=way, task=asked) == expected
+    asked = msgspec.structs.replace(TASK, transport=None if transport is TransportKind.HTTP else transport)
+    assert plan(RESET, attempt, available=available, transport=transport, task=asked) == expected
 
 
-def test_a_reset_that_is_the_urls_own_spends_an_attempt_when_no_way_is_left() -> None:
+def test_a_reset_of_the_url_itself_uses_an_attempt_when_no_transport_is_left() -> None:
     own = Failed("reset", FailureKind.RESET)
     assert plan(own) == Reschedule(HOST_NEXT_AT, transport=TransportKind.CURL)
-    assert plan(own, ways=PLAIN) == Reschedule(NOW + 1, spends_attempt=True)
+    assert plan(own, available=PLAIN) == Reschedule(NOW + 1, spends_attempt=True)
 
 
 @pytest.mark.parametrize(
-    ("way", "ways", "expected"),
+    ("transport", "available", "expected"),
     [
-        (TransportKind.HTTP, EVERY_WAY, Reschedule(HOST_NEXT_AT, transport=TransportKind.BROWSER)),
-        (TransportKind.CURL, EVERY_WAY, Reschedule(HOST_NEXT_AT, transport=TransportKind.BROWSER)),
-        (TransportKind.BROWSER, EVERY_WAY, Done()),
+        (TransportKind.HTTP, ALL_TRANSPORTS, Reschedule(HOST_NEXT_AT, transport=TransportKind.BROWSER)),
+        (TransportKind.CURL, ALL_TRANSPORTS, Reschedule(HOST_NEXT_AT, transport=TransportKind.BROWSER)),
+        (TransportKind.BROWSER, ALL_TRANSPORTS, Done()),
         (TransportKind.HTTP, PLAIN, DeadLetter(f"needs a browser: {SOFT.why}")),
         (TransportKind.CURL, PLAIN | {TransportKind.CURL}, DeadLetter(f"needs a browser: {SOFT.why}")),
     ],
 )
 def test_a_soft_rejection_goes_to_the_browser_once(
-    way: TransportKind, ways: frozenset[TransportKind], expected: Plan
+    transport: TransportKind, available: frozenset[TransportKind], expected: Plan
 ) -> None:
-    assert plan(SOFT, ways=ways, way=way) == expected
+    assert plan(SOFT, available=available, transport=transport) == expected
 
 
-def test_it_waits_for_a_browser_too_where_settings_close_that_way() -> None:
+def test_it_waits_for_a_browser_too_where_settings_exclude_it() -> None:
     closed = SiteConfig(fetch=FetchConfig(fallbacks=("curl",)))
-    put_aside = plan_task(SOFT, TASK, NOW, closed, 0.0, HOST_NEXT_AT, EVERY_WAY)
+    put_aside = plan_task(SOFT, TASK, NOW, closed, 0.0, HOST_NEXT_AT, ALL_TRANSPORTS)
     assert isinstance(put_aside, DeadLetter) and put_aside.needs_browser
 
 
@@ -210,9 +210,9 @@ def test_other_dead_letters_need_no_browser() -> None:
     assert isinstance(given_up, DeadLetter) and not given_up.needs_browser
 
 
-def test_the_sites_own_order_of_ways_holds() -> None:
+def test_the_sites_own_order_of_transports_applies() -> None:
     only_browser = SiteConfig(fetch=FetchConfig(fallbacks=("browser",)))
-    assert plan_task(RESET, TASK, NOW, only_browser, 0.0, HOST_NEXT_AT, EVERY_WAY) == Reschedule(
+    assert plan_task(RESET, TASK, NOW, only_browser, 0.0, HOST_NEXT_AT, ALL_TRANSPORTS) == Reschedule(
         HOST_NEXT_AT, transport=TransportKind.BROWSER
     )
 
@@ -237,12 +237,12 @@ def test_a_hard_rejection_waits_for_the_host_and_spends_an_attempt() -> None:
 )
 def test_what_a_task_was_found_to_need_it_keeps(outcome: Outcome) -> None:
     asked = msgspec.structs.replace(TASK, transport=TransportKind.BROWSER, is_unconditional=True)
-    again = plan(outcome, way=TransportKind.BROWSER, task=asked)
+    again = plan(outcome, transport=TransportKind.BROWSER, task=asked)
     assert isinstance(again, Reschedule)
     assert (again.transport, again.is_unconditional) == (TransportKind.BROWSER, True)
 
 
-# ---- a 304 for nothing ------------------------------------------------------------------------------------
+# ---- a 304 without a stored copy --------------------------------------------------------------------------
 
 
 def test_a_304_without_a_copy_asks_for_the_whole_page_at_once() -> None:

@@ -66,7 +66,7 @@ def test_three_errors_in_a_row_and_nobody_tries_for_a_while() -> None:
     assert "3 times in a row (it fell over)" in said and "in 200 s" in said and "browser.executable" in said
 
 
-def test_the_first_error_after_a_rest_gives_up_again() -> None:
+def test_the_first_error_after_a_pause_disables_browsers_again() -> None:
     trouble = record_error(BrowserErrors(3, NOW, "it fell over"), "again", NOW + 1, CONFIG)
     assert trouble.disabled_until == NOW + 1 + DISABLED_SECONDS
 

@@ -1,4 +1,4 @@
-"""What is set for one site holds for its requests, and for no others."""
+"""Settings of one site apply to its requests, and to no others."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ OWN = {
 
 
 class Mirror:
-    """Answers everything, and remembers what it was asked."""
+    """Answers everything, and records the requests."""
 
     def __init__(self, moved: Mapping[str, str] | None = None) -> None:
         self.requests: list[Request] = []
@@ -86,7 +86,7 @@ async def test_a_site_s_own_settings_travel_with_its_requests() -> None:
 
 
 async def test_they_do_not_follow_a_robots_txt_to_another_host() -> None:
-    """Nor are the settings of the other host forgotten: its certificate is checked."""
+    """Nor are the settings of the other host ignored: its certificate is checked."""
     clock, mirror = ManualClock(), Mirror({"https://a.test/robots.txt": "https://b.test/rules"})
     for sites in ({"a.test": OWN}, {"b.test": OWN}):
         pipeline = Pipeline(transports_over(clock, mirror), clock, Sites(Config(sites=sites)), NormalizeOptions())
@@ -105,7 +105,7 @@ async def test_they_do_not_follow_a_robots_txt_to_another_host() -> None:
 async def test_the_site_s_patience_for_a_connection(
     made: Callable[[FetchConfig, Guard, SteadyClock], Transport],
 ) -> None:
-    """A queue that is full drops what comes next without a word."""
+    """A full queue silently drops further connections."""
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -126,8 +126,10 @@ async def test_the_site_s_patience_for_a_connection(
 
 
 @pytest.mark.parametrize(("everywhere", "here", "waits"), [(True, False, False), (False, True, True)])
-async def test_turns_are_shared_for_one_site_or_for_all_but_one(everywhere: bool, here: bool, waits: bool) -> None:
-    """Another crawl has just asked both hosts."""
+async def test_rate_limits_are_shared_for_one_site_or_for_all_but_one(
+    everywhere: bool, here: bool, waits: bool
+) -> None:
+    """Another crawl has just sent requests to both hosts."""
     clock, shared = ManualClock(), ProcessRateLimiter()
     config = Config(
         politeness=PolitenessConfig(share_rate_limit=everywhere),
@@ -146,7 +148,7 @@ async def test_turns_are_shared_for_one_site_or_for_all_but_one(everywhere: bool
     assert isinstance(outcomes["https://b.test"], Deferred) is not waits
 
 
-async def test_a_limiter_that_was_asked_for_by_name_is_shared_whatever_is_shared_on_this_machine() -> None:
+async def test_an_explicit_limiter_is_shared_whatever_is_shared_on_this_machine() -> None:
     clock, shared = ManualClock(), ProcessRateLimiter()
     config = Config(politeness=PolitenessConfig(share_rate_limit=False))
     outcomes = []

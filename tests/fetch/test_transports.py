@@ -1,4 +1,4 @@
-"""Requests of one process, whatever their hosts: never closer together than `crawl.request_interval_seconds`."""
+"""Requests of one process to any hosts: never closer together than `crawl.request_interval_seconds`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,11 @@ from tests.site.server import Exchange, Site
 
 INTERVAL = 0.05
 EARLY = 0.002
-"""A timer of uvloop knows milliseconds."""
+"""uvloop's timers have millisecond resolution."""
 
 
 class Noting:
-    """A transport that answers at once, and remembers when each request was let go.
-
-    Not when it came here: on a busy machine, that may be later for one request than for the next.
-    """
+    """A transport that answers at once, and records when each request was sent."""
 
     def __init__(self, interval: RequestInterval) -> None:
         self._interval = interval
@@ -51,25 +48,25 @@ async def test_any_two_requests_are_an_interval_apart(pace: float) -> None:
     clock, interval = SteadyClock(), RequestInterval(INTERVAL)
     transport = Noting(interval)
     guard = Guard(GuardConfig(("127.0.0.0/8",), (80,)), clock)
-    turns = ImmediateRateLimiter(ProcessRateLimiter())
-    transports = Transports({TransportKind.HTTP: transport}, guard, turns, clock, interval)
+    rate_limiter = ImmediateRateLimiter(ProcessRateLimiter())
+    transports = Transports({TransportKind.HTTP: transport}, guard, rate_limiter, clock, interval)
     requests = [Request(f"http://127.0.0.{number}/", 1000, FAULT_SECONDS) for number in range(1, 11)]
-    manners = Pace(pace, is_followup=False)
-    answers = await asyncio.gather(*(transports.get(TransportKind.HTTP, request, manners) for request in requests))
+    request_pace = Pace(pace, is_followup=False)
+    answers = await asyncio.gather(*(transports.get(TransportKind.HTTP, request, request_pace) for request in requests))
     assert all(isinstance(answer, Response) for answer in answers)
     assert all(later - earlier > INTERVAL - EARLY for earlier, later in pairwise(transport.started_at))
     await transports.close()
 
 
 async def other_spelling(exchange: Exchange) -> None:
-    """The same URL to us, which the site wants written otherwise."""
-    manner = page("/") if "?" in exchange.path else moved("/b?utm_source=x")
-    await manner(exchange)
+    """The same normalized URL, in the spelling that the site requires."""
+    behaviour = page("/") if "?" in exchange.path else moved("/b?utm_source=x")
+    await behaviour(exchange)
 
 
 async def test_a_crawl_of_several_hosts_is_complete_and_redirects_are_followed(tmp_path: Path) -> None:
-    manners = {"/robots.txt": rules(""), **pages("/a", "/b"), "/b": other_spelling}
-    async with Site(manners, "127.0.0.43") as one, Site(manners, "127.0.0.44") as two:
+    behaviours = {"/robots.txt": rules(""), **pages("/a", "/b"), "/b": other_spelling}
+    async with Site(behaviours, "127.0.0.43") as one, Site(behaviours, "127.0.0.44") as two:
         settings = {"crawl.request_interval_seconds": 0.01, "politeness.connections_per_host": 4}
         done = await crawl([one.url("/"), two.url("/")], tmp_path, settings)
         assert done.ending is Ending.COMPLETE

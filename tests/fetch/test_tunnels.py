@@ -1,4 +1,4 @@
-"""What a proxy says is read byte by byte and believed no further. (How the transports use tunnels: `contracts`.)"""
+"""A proxy's answers are read with limits and not trusted. (How the transports use tunnels: `contracts`.)"""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tenax.fetch.tunnels import MAX_REPLY_BYTES, ProxyError, open_tunnel
 
 TARGET = ("93.184.216.34", 443)
 FROM_HERE = b"\x01\x7f\x00\x00\x01\x00\x50"
-"""Where a SOCKS5 proxy says that its own end is bound."""
+"""The bound address in a SOCKS5 proxy's reply."""
 
 
 async def opened(scheme: ProxyScheme, reply: bytes, step: int, user: bytes = b"") -> str:
-    """What comes of a proxy that says this, so many bytes at a time, and then leaves: empty for a tunnel."""
+    """The error for a proxy that sends this reply, `step` bytes at a time, and then closes; empty for a tunnel."""
     loop = asyncio.get_running_loop()
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
@@ -99,7 +99,7 @@ async def test_answers_of_socks5(reply: bytes, user: bytes, why: str, step: int)
     [("http", b"HTTP/1.1 200 OK\r\n\r\n"), ("socks5", b"\x05\x00\x05\x00\x00" + FROM_HERE)],
 )
 async def test_nothing_may_follow_before_we_have_spoken(scheme: ProxyScheme, reply: bytes) -> None:
-    assert await opened(scheme, reply + b"forged", 1000) == "it spoke out of turn"
+    assert await opened(scheme, reply + b"forged", 1000) == "it sent data before the request"
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,4 +1,4 @@
-"""From the gate through proxies: by one for a page, after the guard, and without a word of it to the page."""
+"""From the gate through proxies: one per page, after the guard, and invisible to the page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Lab:
         return await said_to(self.gate, f"GET {site.url(path)} HTTP/1.1\nSECRET\n\n", passage)
 
     async def tunnel(self, site: Site, passage: GateSession) -> bytes:
-        """What a page says that came through a CONNECT; empty when none came about."""
+        """The page received through a CONNECT; empty if there was no connection."""
         reader, writer = await dialled(self.gate)
         writer.write(request_of(f"CONNECT 127.0.0.1:{site.port} HTTP/1.1\nSECRET\n\n", passage))
         try:
@@ -53,7 +53,7 @@ class Lab:
 
 @asynccontextmanager
 async def lab_by(sections: Mapping[str, ProxyConfig], *ports: int) -> AsyncIterator[Lab]:
-    """Each host has the proxies of its section, or those of `""`; 127.0.0.1 is the web, the rest of it private."""
+    """Each host has the proxies of its section, or those of `""`; 127.0.0.1 is the web, everything else private."""
     clock = ManualClock()
     guard = Guard(GuardConfig(allow_networks=("127.0.0.1/32",), ports=ports), clock)
     pools = ProxyPools(lambda host: sections.get(host, sections.get("", ProxyConfig())), lambda: 0.0)
@@ -87,7 +87,7 @@ async def test_everything_of_a_page_goes_through_its_proxy(
         reached = passage.endpoint(Origin("http", "127.0.0.1", site.port))
     assert reached is not None and reached.proxy is not None
     assert (reached.address, reached.proxy.name) == ("127.0.0.1", proxy.name)
-    # A plain page is asked of an http proxy itself; a tunnel leads to the address that was checked.
+    # A plain page is requested from an http proxy itself; a tunnel leads to the checked address.
     asked = [(one.method, one.target) for one in proxy.asked]
     to = f"127.0.0.1:{site.port}"
     assert asked == ([("SOCKS5", to)] * 2 if scheme == "socks5" else [("GET", site.url("/page")), ("CONNECT", to)])
@@ -126,7 +126,7 @@ async def test_a_proxy_that_fails_is_passed_over_and_banned(site: Site) -> None:
     assert broken.connections == 1, "the host keeps the one that works"
 
 
-async def test_one_that_declines_is_told_from_one_that_is_broken(site: Site) -> None:
+async def test_a_proxy_that_declines_differs_from_one_that_is_broken(site: Site) -> None:
     async with (
         LocalProxy(refusal=502) as one,
         LocalProxy(refusal=502) as other,

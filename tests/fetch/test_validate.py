@@ -1,4 +1,4 @@
-"""Walls are turned away, good short pages are not; the corpus is in tests/pages, the figures in docs/validation.md."""
+"""Block pages are rejected, good short pages are not; corpus in tests/pages, figures in docs/validation.md."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.pages import good_pages, hard_pages, wall_pages
 
 HTML = "text/html; charset=utf-8"
 KNOWN_MISSES = {"56 long consent list"}
-"""Walls that pass for pages; docs/validation.md lists them too."""
+"""Block pages that are accepted as pages; docs/validation.md lists them too."""
 
 
 def judge(
     html: str,
-    way: TransportKind = TransportKind.HTTP,
+    transport: TransportKind = TransportKind.HTTP,
     status: int = 200,
     config: ValidationConfig | None = None,
     media: str = HTML,
@@ -33,7 +33,7 @@ def judge(
     body = html.encode()
     content, dom = extract_with_dom(body, media)
     return validate(
-        content, partial(read_block_page_signals, dom), config or ValidationConfig(), len(body), status, way
+        content, partial(read_block_page_signals, dom), config or ValidationConfig(), len(body), status, transport
     )
 
 
@@ -50,7 +50,7 @@ def test_no_good_page_is_turned_away() -> None:
     assert {name: verdict for name, verdict in verdicts.items() if verdict.status != "valid"} == {}
 
 
-def test_nor_is_one_that_is_hard_to_tell_from_a_wall() -> None:
+def test_a_page_similar_to_a_block_page_is_kept() -> None:
     verdicts = {page.name: judge(page.html) for page in hard_pages()}
     assert len(verdicts) >= 200
     assert {name: verdict for name, verdict in verdicts.items() if verdict.status != "valid"} == {}
@@ -67,7 +67,7 @@ def test_nor_is_one_that_is_hard_to_tell_from_a_wall() -> None:
         ("Loading", "<h1>Loading</h1><script>start()</script>", "shell"),
     ],
 )
-def test_a_wall_below_the_site_s_name_is_a_wall(title: str, body: str, why: str) -> None:
+def test_a_block_page_below_the_site_s_name_is_recognised(title: str, body: str, why: str) -> None:
     assert judge(f"<title>{title}</title>{body}").why.partition(":")[0] == why
 
 
@@ -76,14 +76,14 @@ def test_no_good_page_is_turned_away_when_a_browser_rendered_it() -> None:
     assert {name: verdict for name, verdict in verdicts.items() if verdict.status != "valid"} == {}
 
 
-def test_walls_are_caught() -> None:
+def test_block_pages_are_recognised() -> None:
     walls = wall_pages()
     missed = {wall.name for wall in walls if judge(wall.html).status == "valid"}
     assert len(walls) == 60
     assert missed == KNOWN_MISSES and len(missed) <= 0.05 * len(walls)
 
 
-def test_walls_are_soft_or_hard_as_they_should_be() -> None:
+def test_block_pages_are_soft_or_hard() -> None:
     verdicts = {wall.name: (wall.expected, judge(wall.html)) for wall in wall_pages() if wall.name not in KNOWN_MISSES}
     assert {name: pair for name, pair in verdicts.items() if pair[0] != pair[1].status} == {}
 
@@ -117,24 +117,24 @@ SHELL = page("App", "<div id=root></div><script src=a.js></script>")
         (page("Map", "<p>Please enable JavaScript.</p>"), "soft", "javascript"),
         (page("Map", "<p>Please enable JavaScript. The map shows the tides of the whole coast.</p>"), "valid", ""),
         (page("Map", "<h1>Tides</h1><p>Please enable JavaScript.</p>"), "valid", ""),
-        # How to do it is not an order to do it.
+        # Instructions for it are not a request to do it.
         (page("How to enable JavaScript", "<p>Please enable JavaScript in the settings.</p>"), "valid", ""),
         # A widget alone proves nothing, with a phrase it does.
         (page("Write to us", "<form><div class=g-recaptcha></div></form><p>Your message</p>"), "valid", ""),
         (page("shop.example", "<p>Please verify you are human</p><div class=g-recaptcha></div>"), "hard", "captcha"),
-        # Being shut out goes before what might be cured.
+        # Being blocked comes before what a browser might solve.
         (page("Access denied", "<p>You have been blocked. Please enable JavaScript.</p>"), "hard", "blocked"),
-        # A banner before a page is not a wall; a wall has nothing behind it.
+        # A banner before a page is not a block page, which has nothing behind it.
         (page("Bridge", "<h2>We value your privacy</h2><p>We and our partners store and/or access information on a "
               "device.</p><h1>Bridge reopens</h1><p>Traffic crossed the bridge again on Monday. The repair cost two "
               "million and took eight months longer than planned. The council apologised to those who had to walk "
               "round by the mill every morning of two long winters.</p>"), "valid", ""),
         (page("We value your privacy", "<p>We and our partners store and/or access information on a device.</p>"),
          "soft", "consent"),
-        # A login page is a page, a wall before another page is none.
+        # A login page is a page, a login in front of another page is not.
         (page("Log in", "<h1>Log in</h1><form><input type=password></form><p>Welcome back.</p>"), "valid", ""),
         (page("Log in", "<h1>Log in to continue</h1><form><input type=password></form>"), "soft", "login"),
-        # Shells and what looks like one.
+        # Shells, and pages similar to them.
         (SHELL, "soft", "shell"),
         (page("App", "<div id=root></div>"), "soft", "empty"),
         (page("App", "<p>Loading…</p><script src=a.js></script>"), "soft", "shell"),
@@ -145,7 +145,7 @@ SHELL = page("App", "<div id=root></div><script src=a.js></script>")
         (page("Photo", "<noscript><img src=pixel.gif></noscript><script src=a.js></script>"), "soft", "shell"),
         (page("", ""), "soft", "empty"),
         (page("", "<a href=/next><img src=next.gif></a>"), "valid", ""),
-        # A page that only leads on, and one that is read again now and then.
+        # An immediate meta refresh, and a page that reloads now and then.
         (page("", "<p>Redirecting</p>", '<meta http-equiv=refresh content="0;url=/next">'), "soft", "refresh"),
         (page("Live", "<p>Otters 2, Rooks 1</p>", '<meta http-equiv=refresh content="60">'), "valid", ""),
         (page("Live", "<p>Otters 2, Rooks 1</p>", '<meta http-equiv=refresh content="300;url=/live">'), "valid", ""),
@@ -190,7 +190,7 @@ def test_a_small_body_is_looked_at_with_suspicion() -> None:
     assert judge(html, config=ValidationConfig(min_body_bytes=0)).status == "valid"
 
 
-def test_a_short_page_is_kept_unless_a_size_is_asked_for() -> None:
+def test_a_short_page_is_kept_unless_a_size_is_configured() -> None:
     html = "<title>Opening hours</title><p>The shop is open from nine to five, and closed on Sundays.</p>"
     size = len(html.encode())
     assert size < 500
@@ -200,7 +200,7 @@ def test_a_short_page_is_kept_unless_a_size_is_asked_for() -> None:
     assert why == f"small: the body has {size} bytes, and a page must have 500, by `validation.min_body_bytes`"
 
 
-def test_a_size_that_is_asked_for_holds_for_any_page_and_hides_no_better_reason() -> None:
+def test_a_configured_size_applies_to_any_page_and_hides_no_better_reason() -> None:
     config = ValidationConfig(min_body_bytes=100_000)
     assert judge("Words. " * 1000, media="text/plain", config=config).why.startswith("small:")
     assert judge(page("A page", "<p>Words of a page. </p>" * 500), config=config).why.startswith("small:")

@@ -1,4 +1,4 @@
-"""What one connection makes of an answer does not depend on how the network cuts it into pieces."""
+"""The result of a response does not depend on how the network splits it into pieces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ASKED_HEAD = Request("http://a.example/", 10_000, 3600.0, method="HEAD")
 
 
 class Wire(asyncio.Transport):
-    """The end of a connection that the other side is played at."""
+    """The end of a connection whose other side is the test."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Wire(asyncio.Transport):
 
 
 async def heard(pieces: Sequence[bytes], request: Request = ASKED, *, is_cut: bool = False) -> tuple[object, bool]:
-    """What an exchange gives when these pieces arrive and then the connection ends; could it have been used again?"""
+    """The result of an exchange when these pieces arrive and then the connection ends, and whether it was reusable."""
     loop = asyncio.get_running_loop()
     connection, wire = Connection(loop, lambda: 0.0), Wire()
     connection.connection_made(wire)
@@ -44,7 +44,7 @@ async def heard(pieces: Sequence[bytes], request: Request = ASKED, *, is_cut: bo
     await asyncio.sleep(0)
     for piece in pieces:
         if wire.is_aborted:
-            break  # as a loop does: who has closed hears nothing more
+            break  # like a loop: after closing nothing more is received
         connection.data_received(piece)
     is_open = connection.is_open
     if not is_cut:
@@ -57,12 +57,12 @@ async def heard(pieces: Sequence[bytes], request: Request = ASKED, *, is_cut: bo
 def _plain(result: WireResponse | Failed | Deferred) -> object:
     if not isinstance(result, WireResponse):
         return result
-    # Of a body that is not waited for, more or less may have come by then.
+    # Of a body that is dropped, more or less may have arrived by then.
     wire_bytes = result.wire_bytes if result.body else 0
     return result.status, {name: result.headers.get_all(name) for name in result.headers}, result.body, wire_bytes
 
 
-# ---- answers, good and bad --------------------------------------------------------------------------------
+# ---- responses, valid and invalid -------------------------------------------------------------------------
 
 
 def _chunked(body: bytes, size: int, trailers: str) -> bytes:
@@ -72,7 +72,7 @@ def _chunked(body: bytes, size: int, trailers: str) -> bytes:
 
 @st.composite
 def answers(draw: st.DrawFn) -> bytes:
-    """Whole answers: every framing, interim ones before them, trailers in them, rubbish after them."""
+    """Whole responses: every framing, interim ones before them, trailers in them, garbage after them."""
     interim = draw(
         st.sampled_from([b"", b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Hints\r\nLink: a\r\n\r\n" * 2])
     )
@@ -108,8 +108,8 @@ def damaged(draw: st.DrawFn) -> bytes:
 
 
 def _pieces(answer: bytes, cuts: Sequence[int]) -> list[bytes]:
-    places = sorted({cut % (len(answer) + 1) for cut in cuts} | {0, len(answer)})
-    return [answer[start:end] for start, end in pairwise(places)]
+    positions = sorted({cut % (len(answer) + 1) for cut in cuts} | {0, len(answer)})
+    return [answer[start:end] for start, end in pairwise(positions)]
 
 
 @settings(max_examples=400, deadline=None)

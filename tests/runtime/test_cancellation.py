@@ -1,4 +1,4 @@
-"""Ending tasks that do not heed the first call to stop, or none at all."""
+"""Cancelling tasks that ignore the first cancellation, or all of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROUNDS = 40
 
 
 async def swallowing(trouble: Exception | None = None) -> str:
-    """As `asyncio.wait_for` of Python 3.11 does: the result instead of the call to stop."""
+    """Like `asyncio.wait_for` of Python 3.11: returns the result instead of raising the cancellation."""
     try:
         await asyncio.Event().wait()
     except asyncio.CancelledError:
@@ -52,7 +52,7 @@ async def test_a_timeout_inside_is_no_call_to_stop() -> None:
             await swallowing()
 
 
-async def test_what_was_asked_for_earlier_is_not_raised_again() -> None:
+async def test_an_earlier_cancellation_is_not_raised_again() -> None:
     async def leave() -> str:
         try:
             await asyncio.Event().wait()
@@ -69,7 +69,7 @@ async def test_what_was_asked_for_earlier_is_not_raised_again() -> None:
 
 
 async def test_redis_calls_heed_every_call_to_stop() -> None:
-    """At whichever moment it comes."""
+    """At any moment."""
     with RedisServer() as server:
         reach = await BestEffortRedis.open(server.url, SteadyClock())
         client, link = create_redis_client(server.url, "a.setting"), RedisConnection(server.url, "a.setting")
@@ -87,7 +87,7 @@ async def test_redis_calls_heed_every_call_to_stop() -> None:
 
 
 async def heeds(call: Callable[[], Awaitable[object]], rounds: int) -> bool:
-    """Whether a task that asks Redis and goes on for ever is gone after one call to stop."""
+    """Whether a task that calls Redis in an endless loop ends after one cancellation."""
     went_on = asyncio.Event()
 
     async def run() -> None:
@@ -134,7 +134,7 @@ async def test_one_that_never_ends_is_left_behind(caplog: pytest.LogCaptureFixtu
     task = asyncio.ensure_future(deaf())
     await asyncio.sleep(0)
     assert not await cancel_and_wait(task, timeout_seconds=0.01)
-    assert [record.message for record in caplog.records] == ["tasks did not end in time, they are left behind"]
+    assert [record.message for record in caplog.records] == ["tasks did not end in time"]
     is_over = True
     assert await cancel_and_wait(task)
 
@@ -149,7 +149,7 @@ async def test_work_unless_something_happens_first() -> None:
 
 
 async def test_work_that_came_to_its_end_all_the_same_is_not_lost() -> None:
-    """Else nobody would close what it has opened."""
+    """Otherwise nobody would close what it has opened."""
     event = asyncio.Event()
     asyncio.get_running_loop().call_soon(event.set)
     assert await run_until_set(event, swallowing()) == "a result"

@@ -21,7 +21,7 @@ class TimeUp(Exception):
 
 
 def busy(seconds: float) -> None:
-    """Hardly ever in the kernel, where a look at the clock leads: only time outside of it counts for `limit_cpu_time`."""
+    """Rarely in the kernel, as reading the clock would be: only user time counts for `limit_cpu_time`."""
     until = cpu_seconds() + seconds
     while cpu_seconds() < until:
         for _ in range(10_000):
@@ -83,7 +83,7 @@ def test_other_threads_and_other_users_of_the_signal_are_left_alone() -> None:
     ids=["one piece that does not end", "many that do"],
 )
 def test_a_process_that_does_not_come_to_an_end_is_ended(work: str, code: int) -> None:
-    """Whatever it is doing: a loop in C hears of no signal that Python handles."""
+    """Whatever it is doing: a loop in C handles no Python signal."""
     program = f"""
 from tenax.runtime.cpu_time import ProcessLimit, cpu_seconds
 def busy(seconds):

@@ -29,7 +29,7 @@ def test_nothing_is_collected_meanwhile_and_all_is_as_before_afterwards(is_on: b
 
 
 def test_reading_a_page_leaves_nothing_to_collect() -> None:
-    """So nothing grows while the collector does not look."""
+    """So nothing grows while the collector is paused."""
     page = b"<!doctype html><title>T</title>" + b"<ul><li><a href=/x>one</a><td><p>Some words. <b>More" * 500
     extract_content(page, "text/html", url="https://h.example/", now=1.0)
     gc.collect()
@@ -43,8 +43,8 @@ def test_reading_a_page_leaves_nothing_to_collect() -> None:
 
 HEAPS = """
 import ctypes, threading
-from tenax.runtime.memory import settle_memory
-settle_memory()
+from tenax.runtime.memory import configure_memory
+configure_memory()
 blocks = []
 threads = [threading.Thread(target=lambda: blocks.extend(bytes(4000) for _ in range(2000))) for _ in range(4)]
 [thread.start() for thread in threads]
@@ -56,8 +56,8 @@ libc.fflush(None)
 
 
 def test_all_threads_have_their_memory_from_one_heap() -> None:
-    told = subprocess.run([sys.executable, "-c", HEAPS], capture_output=True, text=True, check=True).stdout
-    assert told.count("<heap nr=") == 1
+    malloc_info = subprocess.run([sys.executable, "-c", HEAPS], capture_output=True, text=True, check=True).stdout
+    assert malloc_info.count("<heap nr=") == 1
 
 
 # ---- how much is used, and may be -------------------------------------------------------------------------
@@ -77,16 +77,16 @@ child.communicate()
 """
 
 
-def test_what_is_used_grows_with_what_is_held_here_and_in_children() -> None:
-    """In a process of its own: one that has freed memory and kept it may hold more without growing."""
-    told = subprocess.run([sys.executable, "-c", GROWING], capture_output=True, text=True, check=True).stdout
-    here, with_child = map(int, told.split())
+def test_used_memory_grows_with_this_process_and_its_children() -> None:
+    """In its own process: one that keeps freed memory may allocate without growing."""
+    malloc_info = subprocess.run([sys.executable, "-c", GROWING], capture_output=True, text=True, check=True).stdout
+    here, with_child = map(int, malloc_info.split())
     assert here > 60_000_000
     assert with_child > here + 60_000_000
 
 
 def test_a_child_may_have_a_lower_number_than_its_parent(tmp_path: Path) -> None:
-    """Numbers begin anew when the last one is reached."""
+    """Process ids start again after the maximum."""
     family = {os.getpid(): 1, 7: os.getpid(), 5: 7, 9: 1}
     for pid, parent in family.items():
         directory = tmp_path / str(pid)

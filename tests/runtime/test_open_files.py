@@ -1,4 +1,4 @@
-"""Running out of file descriptors: noticed wherever it shows, put off instead of blamed, and said once."""
+"""Running out of file descriptors: noticed everywhere, deferred without blame, and reported once."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ from tests.loops import FAULT_SECONDS
 
 
 def open_files() -> list[int]:
-    """Those of this process, and the one that looking needs."""
+    """Those of this process, and the one needed to list them."""
     return [int(entry.name) for entry in Path("/dev/fd").iterdir()]
 
 
 @contextmanager
 def files_used_up(left: int = 0) -> Iterator[None]:
-    """This process may open no more than so many further files."""
+    """This process may open only `left` further files."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     highest = max(open_files())
     resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1 + left, before[1]))
@@ -101,7 +101,7 @@ def test_what_is_allowed_is_shared_out(files: int, share: int) -> None:
     assert file_share(files) == share
 
 
-# ---- what is asked for meanwhile --------------------------------------------------------------------------
+# ---- requests meanwhile ------------------------------------------------------------------------------------
 
 
 async def test_visits_are_fewer_when_files_ran_out_and_come_back(caplog: pytest.LogCaptureFixture) -> None:
@@ -117,9 +117,9 @@ async def test_visits_are_fewer_when_files_ran_out_and_come_back(caplog: pytest.
     assert limit.max_visits(13.0) == 1
     assert [limit.max_visits(13.0 + 60 * minutes) for minutes in (1, 2, 3)] == [2, 4, 8]
     assert [limit.max_visits(1000.0 + 60 * minutes) for minutes in range(30)][-1] == at_first
-    [told] = caplog.records
-    assert "raise `ulimit -n`" in told.getMessage()
-    assert (told.__dict__["wanted"], told.__dict__["enough"]) == (100, 456)
+    [warning] = caplog.records
+    assert "raise `ulimit -n`" in warning.getMessage()
+    assert (warning.__dict__["wanted"], warning.__dict__["enough"]) == (100, 456)
 
 
 @pytest.mark.parametrize("made", [HttpTransport, CurlTransport])
@@ -154,14 +154,14 @@ async def test_a_request_is_put_off_and_nobody_is_blamed(
 
 @pytest.mark.parametrize("lookup", [SystemResolver, lambda: DnsResolver(("127.0.0.1:9",), 0.01, 0.01)])
 @pytest.mark.parametrize("name", ["localhost", "no-such-name.invalid"])
-async def test_a_name_that_could_not_be_asked_for_is_not_unknown(
+async def test_a_name_that_could_not_be_looked_up_is_not_unknown(
     clock: ManualClock, lookup: type[Resolver], name: str
 ) -> None:
     guard = Guard(GuardConfig(allow_networks=("127.0.0.0/8", "::1/128")), clock, resolver=lookup())
     origin = Origin("http", name, 80)
     with files_used_up():
         answer = await guard.check(origin, FAULT_SECONDS)
-        if name != "localhost" or not isinstance(answer, tuple):  # one may be known without asking
+        if name != "localhost" or not isinstance(answer, tuple):  # one may be known without a look-up
             assert isinstance(answer, Failed) and is_file_limit_failure(answer), answer
     after = await guard.check(origin, FAULT_SECONDS)
     assert not (isinstance(after, Failed) and is_file_limit_failure(after)), "it is asked again at once"

@@ -1,4 +1,4 @@
-"""The manners of the bad site, by path: what each page does instead of answering properly."""
+"""The behaviours of the bad site, by path: what each page does instead of responding properly."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def raw_deflate(data: bytes) -> bytes:
 
 
 def zeros(megabytes: int, head: bytes) -> bytes:
-    """A deflate stream of that many megabytes of nothing, made without compressing them all."""
+    """A deflate stream of that many megabytes of zeros, built without compressing them all."""
     compressor = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
     block = compressor.compress(b"\0" * 1024 * 1024) + compressor.flush(zlib.Z_FULL_FLUSH)
     return head + block * megabytes + b"\x03\x00"
@@ -92,7 +92,7 @@ def _chunked(coding: str, data: bytes) -> Manner:
 
 
 LINES = b"".join(b"Disallow: /%d\n" % number for number in range(100_000))
-"""More than a megabyte of text, such as a list of URLs is."""
+"""More than a megabyte of text, like a URL list."""
 LARGE: dict[str, tuple[str, bytes]] = {
     "/lines/plain": ("identity", LINES),
     "/lines/gzip": ("gzip", gzip.compress(LINES)),
@@ -128,7 +128,7 @@ HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
 
 
 def says(*pieces: bytes, then: Literal["stay", "stay silent", "hang up", "reset"] = "stay") -> Manner:
-    """Just these bytes, whatever HTTP thinks of them; each is read, in this loop, before anything else happens."""
+    """Exactly these bytes, valid HTTP or not; each is read, in this loop, before anything else happens."""
 
     async def speak(exchange: Exchange) -> None:
         for piece in pieces:
@@ -146,7 +146,7 @@ def says(*pieces: bytes, then: Literal["stay", "stay silent", "hang up", "reset"
 
 
 def goes_on(start: bytes, more: bytes, pause_seconds: float = 0.0) -> Manner:
-    """The same again and again, without end."""
+    """The same data repeated without end."""
 
     async def speak(exchange: Exchange) -> None:
         await exchange.send(start)
@@ -158,7 +158,7 @@ def goes_on(start: bytes, more: bytes, pause_seconds: float = 0.0) -> Manner:
 
 
 def answers(body: bytes = b"", status: str = "200 OK", **headers: str) -> Manner:
-    """A proper answer; underscores in a header's name stand for hyphens."""
+    """A valid response; underscores in a header's name mean hyphens."""
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
 
     async def answer(exchange: Exchange) -> None:
@@ -177,7 +177,7 @@ MANNERS.update(
         "/redirect": answers(b"moved", "302 Found", Location="/page", Set_Cookie="seen=1"),
         "/redirect/bomb": answers(BOMBS["/bomb/gzip"][1], "302 Found", Location="/page", Content_Encoding="gzip"),
         "/headers-many": answers(PAGE, **{f"X-{number}": "a" for number in range(5000)}),
-        # Odd, but whole.
+        # Unusual, but complete.
         "/folded": says(OK + b"X-Long: first\r\n  second\r\nX-Bytes: \xe9\xff\r\nContent-Length: 4\r\n\r\npage"),
         "/no-length": says(b"HTTP/1.0 200 OK\r\n\r\n" + PAGE, then="hang up"),
         "/bare-lines": says(b"HTTP/1.1 200 OK\nX-Empty:\nContent-Length: 4\n\npage"),
@@ -187,7 +187,7 @@ MANNERS.update(
         "/robots-tags": says(
             OK + b"X-Robots-Tag: noindex\r\nx-robots-tag: other: nofollow\r\nContent-Length: 4\r\n\r\npage"
         ),
-        # What one header says in several lines, or twice.
+        # One header in several lines, or twice.
         "/lines/encoding": says(
             OK + b"Content-Encoding: deflate\r\nX-Between: 1\r\nContent-Encoding: gzip\r\n"
             b"Content-Length: %d\r\n\r\n" % len(TWICE) + TWICE
@@ -235,12 +235,12 @@ MANNERS.update(
                 "comma": "chunked,",
             }.items()
         },
-        # No HTTP.
+        # Not HTTP.
         "/upgrade": says(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nhello"),
         "/garbage": says(b"SSH-2.0-OpenSSH_9.2\r\n\r\n", then="hang up"),
         "/chunked-nonsense": says(CHUNKED + b"4\r\nhalf\r\nzz!\r\n", then="hang up"),
         "/damaged/gzip": answers(b"this is no gzip at all", Content_Encoding="gzip"),
-        # Half of it.
+        # Truncated.
         "/truncated": says(HALF, then="hang up"),
         "/truncated/chunked": says(CHUNKED + b"4\r\nhalf\r\n", then="hang up"),
         "/truncated/gzip": answers(gzip.compress(PAGE)[:-20], Content_Encoding="gzip"),
@@ -250,7 +250,7 @@ MANNERS.update(
         "/reset": says(then="reset"),
         "/hang-up": says(then="hang up"),
         "/hang-up/in-headers": says(OK + b"Content-Le", then="hang up"),
-        # Too much of it, or for too long.
+        # Too large, or too slow.
         "/headers-huge": says(
             OK + b"".join(b"X-%d: %s\r\n" % (number, b"a" * 64 * 1024) for number in range(200)),
             b"Content-Length: 4\r\n\r\npage",
@@ -263,8 +263,8 @@ MANNERS.update(
         "/large/silent": says(OK + b"Content-Length: 9999\r\n\r\n" + b"a" * 1000, then="stay silent"),
         "/endless": goes_on(CHUNKED, b"10000\r\n" + b"a" * 65536 + b"\r\n"),
         "/early-hints/endless": goes_on(HINTS, HINTS * 100),
-        # Answers that are not the answer yet, and answers that nobody asked for: whoever took those for the next one
-        # would store the wrong page.
+        # Interim responses, and responses without a request: taking one of those for the next would store the wrong
+        # page.
         "/early-hints": says(
             b"HTTP/1.1 100 Continue\r\n\r\n" + HINTS, OK + b"Content-Length: %d\r\n\r\n" % len(PAGE) + PAGE
         ),
@@ -276,7 +276,7 @@ MANNERS.update(
 
 @manner("/once-per-connection")
 async def once_per_connection(exchange: Exchange) -> None:
-    """Says keep-alive, and hangs up as soon as it is asked again."""
+    """Sends keep-alive, and closes when it gets another request."""
     if exchange.nth_on_connection > 1:
         exchange.hang_up()
     else:

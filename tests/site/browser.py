@@ -1,4 +1,4 @@
-"""Pages that only a browser understands, and what they try to do to it."""
+"""Pages that only a browser can render, and what they try to do to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAGES: dict[str, Manner] = {}
 
 
 def page(path: str, html: str, headers: dict[str, str] | None = None, status: str = "200 OK") -> None:
-    """A page with this body; `{to}` in it is what the query `to` says."""
+    """A page with this body; `{to}` in it is replaced by the query parameter `to`."""
 
     async def show(exchange: Exchange) -> None:
         body = "<!doctype html><title>A page</title><body>" + html.replace("{to}", target(exchange))

@@ -1,4 +1,4 @@
-"""Certificates of local sites: each vouches for itself, and none is secret."""
+"""Certificates of local sites: self-signed, and none is secret."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 
 def tls_of(name: Literal["self_signed", "expired", "vouched"]) -> ssl.SSLContext:
-    """For a server that shows this certificate."""
+    """For a server with this certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(HERE / f"{name}.pem")
     return context

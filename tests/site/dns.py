@@ -1,4 +1,4 @@
-"""A name server on loopback: it answers by a table, and may change its mind between two questions."""
+"""A DNS server on loopback: it answers from a table, which may change between two queries."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _RCODES = {"ok": 0, "servfail": 2, "nxdomain": 3, "refused": 5}
 
 
 class Says(NamedTuple):
-    """What is said about a name: its addresses, or another name for it; or how the question goes wrong."""
+    """The answer for a name: its addresses, or an alias; or how the query fails."""
 
     values: tuple[str, ...] = ()
-    """Addresses of either kind, or one name. Nothing at all: the name exists and has no address."""
+    """Addresses of either kind, or one name. Empty: the name exists and has no address."""
     ttl_seconds: int = 60
     manner: Literal["ok", "nxdomain", "servfail", "refused", "silent", "garbage", "forged"] = "ok"
-    """`forged`: a stranger's answer with a private address comes first, under a number that was not asked."""
+    """`forged`: a forged answer with a private address comes first, with a wrong id."""
     only_for: QuestionType | None = None
-    """The manner is for this type of question; the other one is answered properly."""
+    """The behaviour applies to this type of query; the other one is answered properly."""
 
 
 def says(*values: str, ttl: int = 60) -> Says:
@@ -57,7 +57,7 @@ class NameServer:
         return f"{host}:{port}"
 
     def knows(self, name: str, *answers: Says) -> None:
-        """From now on: the first question of each type gets the first answer, and so on; the last one stays."""
+        """From now on: the first query of each type gets the first answer, and so on; the last one stays."""
         self._table[name] = answers
         for question in _TYPE_NAMES.values():
             self.asked[name, question] = 0
@@ -111,7 +111,7 @@ class _Door(asyncio.DatagramProtocol):
 
 
 def _question(query: bytes) -> tuple[str, str, int]:
-    """The name and type that a query asks for, and where its question ends."""
+    """The name and type of a query, and where its question ends."""
     labels, position = [], 12
     while length := query[position]:
         labels.append(query[position + 1 : position + 1 + length].decode("ascii"))

@@ -1,4 +1,4 @@
-"""The manners of the hostile web that a whole crawl meets: bombs without end, lying headers, redirects to nowhere."""
+"""Behaviours of the hostile web for a whole crawl: endless bombs, lying headers, redirects to nowhere."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def page(title: str = "A page", links: Iterable[str] = (), words: str = WORDS) -
 def serves(
     body: bytes, content_type: str = "text/html; charset=utf-8", status: str = "200 OK", **headers: str
 ) -> Manner:
-    """This body at every request; underscores in a header's name stand for hyphens."""
+    """This body for every request; underscores in a header's name mean hyphens."""
     sent = {"Content-Type": content_type, **{name.replace("_", "-"): value for name, value in headers.items()}}
 
     async def answer(exchange: Exchange) -> None:
@@ -47,7 +47,7 @@ def moves(to: str, status: str = "302 Found", **headers: str) -> Manner:
 
 
 def in_turn(*manners: Manner) -> Manner:
-    """The first of them at the first request, and so on; the last one stays."""
+    """The first behaviour for the first request, and so on; the last one stays."""
     left = list(manners)
 
     async def answer(exchange: Exchange) -> None:
@@ -82,7 +82,7 @@ def _zstd() -> Iterable[bytes]:
 
 
 def explodes(coding: str, *, says_length: bool = False) -> Manner:
-    """Ten gigabytes of nothing, a few megabytes on the wire: as it is made, or all at once with its length."""
+    """Ten gigabytes of zeros, a few megabytes on the wire: streamed, or at once with a length."""
 
     def pieces() -> Iterable[bytes]:
         match coding:
@@ -119,7 +119,7 @@ BOMBS: dict[str, Manner] = {
 
 
 async def dribbles_a_body(exchange: Exchange) -> None:
-    """A byte now and then, never silent for long enough to be told apart from a slow line."""
+    """A byte now and then, never silent for long enough to differ from a slow connection."""
     await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n")
     while True:
         await exchange.send(b"a")
@@ -165,7 +165,7 @@ async def folds_its_headers(exchange: Exchange) -> None:
 
 
 def hangs_up_when_asked_again(body: bytes) -> Manner:
-    """Says keep-alive, and closes the connection as soon as a second request comes over it."""
+    """Sends keep-alive, and closes the connection on a second request."""
 
     async def answer(exchange: Exchange) -> None:
         if exchange.nth_on_connection > 1:

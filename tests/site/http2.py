@@ -1,4 +1,4 @@
-"""A local website that speaks HTTP/2 over TLS, with manners of its own, good and bad."""
+"""A local website over HTTP/2 and TLS, with good and bad behaviours."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Http2Hit:
 
 
 class Stream:
-    """One request and the means to answer it, properly or not."""
+    """One request and the means to respond, properly or not."""
 
     def __init__(self, wire: _Wire, number: int, hit: Http2Hit) -> None:
         self.hit = hit
@@ -51,7 +51,7 @@ class Stream:
         self._wire.flush()
 
     async def body(self, data: bytes, *, is_all: bool = True) -> None:
-        """As fast as the other side takes it."""
+        """As fast as the other side accepts it."""
         h2 = self._wire.h2
         while data:
             room = min(h2.local_flow_control_window(self._number), h2.max_outbound_frame_size)
@@ -87,7 +87,7 @@ class Stream:
 
 
 class Http2Site:
-    """Serves the manners by path on a port of its own, and remembers what it was asked."""
+    """Serves the behaviours by path on its own port, and records the requests."""
 
     def __init__(self, host: str = "127.0.0.1", name: str = "localhost", port: int = 0) -> None:
         self.hits: list[Http2Hit] = []
@@ -244,7 +244,7 @@ async def redirect(stream: Stream) -> None:
 
 @manner("/elsewhere")
 async def elsewhere(stream: Stream) -> None:
-    """Says that the same is to be had on another port of another host."""
+    """Advertises the same content on another port of another host."""
     await stream.answer(PAGE, {"alt-svc": 'h2="decoy.example:1"; ma=3600', "strict-transport-security": "max-age=9999"})
 
 

@@ -1,4 +1,4 @@
-"""A server on a port of its own for as long as a test lasts: it counts its connections and takes them with it."""
+"""A server on its own port for the duration of a test: it counts its connections and closes them at the end."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Self
 
 
 class Listening:
-    """Give it a `serve`. Whoever leaves before the end, or is sent away at the end, is no failure."""
+    """Override `serve`. A client that leaves early, or is disconnected at the end, is no failure."""
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self.connections = 0
         self.host = host
         self.port = port
-        """0 until it listens, unless one was asked for."""
+        """0 until it listens, unless a port was given."""
         self.tls = tls
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int) -> None:
-        """All of one connection, which is the so-manyth."""
+        """Handle one connection; `connection` is its number."""
         raise NotImplementedError
 
     async def __aenter__(self) -> Self:
@@ -35,7 +35,7 @@ class Listening:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.sleep(0)  # a transport that was cut off is closed in the next round of the loop
+        await asyncio.sleep(0)  # an aborted transport is closed in the next iteration of the loop
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -45,7 +45,7 @@ class Listening:
         try:
             await self.serve(reader, writer, self.connections)
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # the other side left, or the test is over
+            pass  # the other side closed, or the test is over
         finally:
             self._tasks.discard(task)
             writer.close()

@@ -1,4 +1,4 @@
-"""Sites that count the seconds between our requests, and say so when they have had enough."""
+"""Sites that measure the time between our requests, and reject too many."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tests.loops import rounds, turn
 from tests.site.server import Exchange, Hit, Manner, Site
 
 RESTS = [30.0, 60.0, 120.0, 240.0, 300.0]
-"""Between the probes of an outage; the last one stays. Each may be a tenth longer, but for the longest."""
+"""Between the probes of an outage; the last one stays. Each may be a tenth longer, except the longest."""
 
 
 def assert_as_planned(probes: list[float], *, late_seconds: float = 0.01) -> None:
-    """The times of the probes of an outage, the first of them a rest after the breaker opened."""
+    """The times of the probes of an outage, the first one a backoff after the breaker opened."""
     for number, (earlier, later) in enumerate(pairwise(probes), 1):
         rest = RESTS[min(number, len(RESTS) - 1)]
         assert rest <= later - earlier <= min(rest * 1.1, 300.0) + late_seconds, (number, later - earlier)
@@ -26,7 +26,7 @@ def gaps(hits: list[Hit]) -> list[float]:
 
 
 def slow(seconds: float, manner: Manner) -> Manner:
-    """The same answer, later: what else is in flight meanwhile overlaps with it."""
+    """The same response, later: other requests in flight overlap with it."""
 
     async def answer(exchange: Exchange) -> None:
         await asyncio.sleep(seconds)
@@ -36,7 +36,7 @@ def slow(seconds: float, manner: Manner) -> Manner:
 
 
 def given_up(seconds: float, manner: Manner) -> Manner:
-    """The same, until whoever asked has waited for so long: at once, by the loop's time. Nobody else should wait."""
+    """The same, until the client has waited for this long: at once, by the loop's time. Nobody else should wait."""
 
     async def answer(exchange: Exchange) -> None:
         going_on = asyncio.ensure_future(manner(exchange))
@@ -63,7 +63,7 @@ async def unavailable(exchange: Exchange) -> None:
 
 
 def now_and_then(manners: dict[str, Manner], other: Manner, is_now: Callable[[Exchange], bool]) -> dict[str, Manner]:
-    """These manners, but for the moments when every path has the same other one."""
+    """These behaviours, except at moments when every path has another one."""
 
     def torn(manner: Manner) -> Manner:
         async def answer(exchange: Exchange) -> None:
@@ -87,10 +87,10 @@ def nth(numbers: Collection[int]) -> Callable[[Exchange], bool]:
 
 
 async def shut(site: Site) -> None:
-    """Nobody listens any more, and what was open is cut off."""
+    """Stop listening, and close open connections."""
     await site.__aexit__(None, None, None)
 
 
 async def reopen(site: Site) -> None:
-    """Back, at the same address and port."""
+    """Listen again, at the same address and port."""
     await site.__aenter__()

@@ -1,4 +1,4 @@
-"""Local proxies, well-behaved and otherwise, that remember what they were told."""
+"""Local proxies, well-behaved or not, that record their requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.site.listening import Listening
 from tests.site.server import headers_of
 
 VOUCHED = Path(__file__).parent / "vouched.pem"
-"""A certificate for `secure.example`, `proxy.example` and 127.0.0.1; it vouches for itself."""
+"""A self-signed certificate for `secure.example`, `proxy.example` and 127.0.0.1."""
 
 Manner = Literal["works", "silent", "hangs-up", "garbage", "endless", "speaks-first", "drops-tunnels"]
 
@@ -28,7 +28,7 @@ def vouched_tls() -> ssl.SSLContext:
 
 
 class Asked:
-    """What a client wanted of the proxy."""
+    """A client's request to the proxy."""
 
     def __init__(self, method: str, target: str, headers: Mapping[str, str] | None = None) -> None:
         self.method = method
@@ -37,7 +37,7 @@ class Asked:
 
 
 class LocalProxy(Listening):
-    """Serves one scheme on a port of its own: CONNECT and whole requests, or SOCKS5."""
+    """Serves one scheme on its own port: CONNECT and whole requests, or SOCKS5."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class LocalProxy(Listening):
                 upstream.write("\r\n".join([f"{method} {path} HTTP/1.1", *kept, "", ""]).encode("latin-1"))
         finally:
             if upstream is not None and answers is not None:
-                upstream.transport.abort()  # first, for the test may end while the rest is waited for
+                upstream.transport.abort()  # first, because the test may end during the wait
                 answers.cancel()
                 await asyncio.gather(answers, return_exceptions=True)
 

@@ -1,4 +1,4 @@
-"""Sites whose manners are in their robots.txt: what it says, what it turns into, and when it changes its mind."""
+"""Sites defined by their robots.txt: what it says, what it becomes, and when it changes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def page(*hrefs: str, head: str = "", headers: dict[str, str] | None = None) -> 
 
 
 def pages(*paths: str) -> dict[str, Manner]:
-    """A front page, and the pages it leads to."""
+    """A home page, and the pages it links to."""
     leaf = page("/")
     return {"/": page(*paths), **{path.partition("?")[0]: leaf for path in paths}}
 
 
 def rules(text: str | bytes, headers: dict[str, str] | None = None) -> Manner:
-    """A robots.txt as it should be sent, whatever it says."""
+    """A robots.txt sent correctly, whatever its content."""
     body = text.encode() if isinstance(text, str) else text
 
     async def send(exchange: Exchange) -> None:
@@ -56,7 +56,7 @@ def moved(to: str) -> Manner:
 
 
 def one_after_the_other(*manners: Manner) -> Manner:
-    """A new answer each time; the last one stays."""
+    """A new response each time; the last one stays."""
     asked = 0
 
     async def answer(exchange: Exchange) -> None:
@@ -68,7 +68,7 @@ def one_after_the_other(*manners: Manner) -> Manner:
 
 
 def changing(choose: Callable[[], Manner]) -> Manner:
-    """As the world is when it is asked."""
+    """Chosen at each request."""
 
     async def answer(exchange: Exchange) -> None:
         await choose()(exchange)
@@ -95,6 +95,6 @@ async def silent(exchange: Exchange) -> None:
 
 
 async def bomb(exchange: Exchange) -> None:
-    """Rules first, so that whoever takes the beginning for the whole is seen to obey them."""
+    """Rules first, so that a client that uses the beginning is seen to obey them."""
     head = gzip.compress(b"User-agent: *\nAllow: /\n")
     await exchange.answer(head + zeros(500, GZIP_HEAD), headers={**TEXT, "Content-Encoding": "gzip"})

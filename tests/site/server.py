@@ -1,4 +1,4 @@
-"""A local website with bad manners: raw sockets, so that it can break every rule of HTTP."""
+"""A badly behaved local website: raw sockets, so that it can break every rule of HTTP."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def headers_of(lines: list[str]) -> dict[str, str]:
 
 
 class Exchange:
-    """One request and the means to answer it, properly or not."""
+    """One request and the means to respond, properly or not."""
 
     def __init__(self, hit: Hit, nth_on_connection: int, writer: asyncio.StreamWriter) -> None:
         self.method = hit.method
@@ -48,7 +48,7 @@ class Exchange:
         await self._writer.drain()
 
     async def arrived(self) -> None:
-        """All that was sent is with the other side's system, and can be read there."""
+        """Wait until everything sent has reached the other side's system."""
         sock = self._writer.get_extra_info("socket")
         for _ in range(10_000):
             if self._writer.is_closing() or not _unacknowledged_bytes(sock):
@@ -56,7 +56,7 @@ class Exchange:
             await asyncio.sleep(0.001)
 
     async def answer(self, body: bytes = b"", status: str = "200 OK", headers: dict[str, str] | None = None) -> None:
-        """A proper answer, with a Content-Length."""
+        """A valid response with a Content-Length."""
         lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}"]
         lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
         await self.send("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
@@ -78,7 +78,7 @@ def _unacknowledged_bytes(sock: socket.socket) -> int:
 
 
 class Site(Listening):
-    """Serves the manners by path on a port of its own, and remembers what it was asked."""
+    """Serves the behaviours by path on its own port, and records the requests."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Text of strangers with escapes: nothing of it is lost, and nothing of it acts."""
+"""Escaped untrusted text: nothing is lost, and nothing has an effect."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_each_unsafe_character_is_escaped(char: str) -> None:
 
 
 def test_every_character_is_escaped_or_left_as_plain_text_is() -> None:
-    """What `sanitize_text` takes out is what is escaped here: the two ways to look for it agree on all of Unicode."""
+    """`sanitize_text` removes exactly what is escaped here, for all of Unicode."""
     for code in range(0x20, 0x110000):
         char = chr(code)
         if not 0xD800 <= code < 0xE000:
@@ -53,7 +53,7 @@ def test_pieces_are_of_whole_characters(char: str, before: int) -> None:
 
 
 def test_millions_of_escapes_are_one_text() -> None:
-    """Looked for one by one, as they were, so many took a minute and gigabytes."""
+    """Searched one by one, they took a minute and gigabytes."""
     text = "a\u200b" * 3_000_000
     written = escape_json(msgspec.json.encode(text))
     assert written == b'"' + b"a\\u200b" * 3_000_000 + b'"'

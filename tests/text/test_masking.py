@@ -1,4 +1,4 @@
-"""Secrets in text: gone, however badly the URL around them is written."""
+"""Secrets in text are masked, however malformed the URL around them is."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from tenax.text.masking import (
         ("gopher://me:pw@h", "gopher://***@h"),
         ("socks5:me:pw@h", "socks5:***@h"),
         ("https://me:pw@[bad/", "https://***@[bad/"),
-        # No user: an `@` in a path or a query is none of our business.
+        # No user: an `@` in a path or a query is not masked.
         ("http://example.org/@name", "http://example.org/@name"),
         ("http://example.org/?mail=a@b.c&x=%40", "http://example.org/?mail=a@b.c&x=%40"),
         ("http://example.org:8080/@name", "http://example.org:8080/@name"),
@@ -180,7 +180,7 @@ SIGNS = st.sampled_from(["@", "@", "@", "\uff20", "%40"])
 
 
 def survivors(secret: str, shown: str, outside: str) -> list[str]:
-    """Four letters of the secret that are shown, and stand in nothing else that is."""
+    """Four characters of the secret that are shown, and are in nothing else that is shown."""
     pieces = {secret[at : at + 4] for at in range(len(secret) - 3)}
     return [piece for piece in pieces if piece in shown and piece not in outside]
 

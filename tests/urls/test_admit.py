@@ -133,7 +133,7 @@ def test_what_a_long_base_makes_of_links_is_not_remembered() -> None:
     assert urls(candidates)[0] == f"{base}0"
     kept = admit._rule_checker(rules)._links
     assert sum(len(link.url) for links in kept.values() for link in links.values()) < 100
-    assert all(len(place) < 100 for place in kept)
+    assert all(len(name) < 100 for name in kept)
 
 
 def test_refusals_are_counted_by_reason() -> None:
@@ -203,7 +203,7 @@ def test_a_useless_base_refuses_but_does_not_fail() -> None:
     assert admit_links(RULES, PAGE, "\ud800", 0, followed("/a")) == ((), {"invalid": 1})
 
 
-# ---- what is remembered -----------------------------------------------------------------------------------
+# ---- caching ----------------------------------------------------------------------------------------------
 
 _HREFS = [
     "/a", "//example.org/b", "https://example.org/c", "http://example.org/d", "a", "a/b", "../a", "./", ".", "..",
@@ -219,7 +219,7 @@ _BASES = [
 @given(st.lists(st.tuples(st.sampled_from(_BASES), st.lists(st.sampled_from(_HREFS), max_size=8)), max_size=12))
 @settings(max_examples=200, deadline=None)
 def test_memory_changes_no_answer(pages: list[tuple[str, list[str]]]) -> None:
-    """What the memory of earlier pages answers is what fresh rules would."""
+    """Cached decisions equal those of fresh rules."""
     spelling = normalize_options(RULES.urls)
     for base, hrefs in pages:
         page = "https://example.org/elsewhere"
@@ -233,10 +233,10 @@ def test_memory_changes_no_answer(pages: list[tuple[str, list[str]]]) -> None:
 @given(st.sampled_from(_BASES), st.lists(st.sampled_from(_HREFS), max_size=8), st.sets(st.sampled_from(_HREFS)))
 @settings(max_examples=200, deadline=None)
 def test_a_link_is_known_by_its_url_however_it_is_written(base: str, hrefs: list[str], before: set[str]) -> None:
-    """What is left out is what a fresh look at each link would find in the known URLs: no more, no less."""
+    """Exactly the links to known URLs are left out, however they are written."""
     spelling = normalize_options(RULES.urls)
-    twins = {"https://example.org//example.org/b", "https://example.org/a/x:y", "https://example.org/https:e"}
-    known = {url.url for href in before if (url := normalize(href, base, spelling)) is not None} | twins
+    lookalikes = {"https://example.org//example.org/b", "https://example.org/a/x:y", "https://example.org/https:e"}
+    known = {url.url for href in before if (url := normalize(href, base, spelling)) is not None} | lookalikes
     candidates, _ = admit_links(RULES, "https://example.org/elsewhere", base, 0, followed(*hrefs), known)
     fresh = (normalize(href, base, spelling) for href in hrefs)
     allowed = (url.url for url in fresh if url is not None and url_refusal(RULES, url, 1) is None)
@@ -267,7 +267,7 @@ def test_where_links_lead_whatever_is_remembered(base: str, hrefs: list[str], is
         assert found == wanted, "those marked nofollow too"
 
 
-def test_where_links_lead_is_told_of_those_that_are_looked_at() -> None:
+def test_targets_are_given_for_the_links_that_are_read() -> None:
     rules = with_crawl(CrawlConfig(max_links_per_page=1), "https://example.org/")
     found: list[str | None] = []
     admit_links(rules, PAGE, PAGE, 0, followed(*(f"/{number}" for number in range(20))), targets=found)
@@ -307,8 +307,8 @@ def test_refusals_agree_with_the_verdicts(path: str, depth: int) -> None:
     rules = with_crawl(CrawlConfig(include=("*.html",), exclude=("*private*",)))
     url = normalize(path, PAGE, normalize_options(rules.urls))
     assert url is not None
-    told = next((verdict.rule for verdict in rule_verdicts(rules, url, depth + 1) if not verdict.passed), None)
-    assert url_refusal(rules, url, depth + 1) == told
+    refused_by = next((verdict.rule for verdict in rule_verdicts(rules, url, depth + 1) if not verdict.passed), None)
+    assert url_refusal(rules, url, depth + 1) == refused_by
     candidates, refusals = admit_links(rules, PAGE, PAGE, depth, followed(path))
-    assert refusals == ({told: 1} if told else {})
-    assert len(candidates) == (0 if told else 1)
+    assert refusals == ({refused_by: 1} if refused_by else {})
+    assert len(candidates) == (0 if refused_by else 1)

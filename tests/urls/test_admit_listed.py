@@ -1,4 +1,4 @@
-"""What is offered besides links: what sitemaps and feeds name, they themselves, and guesses."""
+"""Candidates besides links: entries of sitemaps and feeds, sitemaps and feeds themselves, and guesses."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def test_what_is_listed_becomes_an_candidate_with_its_hints() -> None:
 
 def test_new_comes_before_old_and_a_feed_before_a_sitemap() -> None:
     ages = [0.0, 10.0, 100.0, 5000.0, -3.0]
-    entries = [ListedUrl(f"/{place}", NOW - age * DAY) for place, age in enumerate(ages)]
-    told, _ = admit_url_list(RULES, MAP, 2, entries, Source.FEED, NOW)
+    entries = [ListedUrl(f"/{number}", NOW - age * DAY) for number, age in enumerate(ages)]
+    dated, _ = admit_url_list(RULES, MAP, 2, entries, Source.FEED, NOW)
     listed, _ = admit_url_list(RULES, MAP, 2, entries, Source.SITEMAP, NOW)
-    new, month, year, old, ahead = (candidate.lead_seconds for candidate in told)
+    new, month, year, old, ahead = (candidate.lead_seconds for candidate in dated)
     assert new == ahead > month > year > old, "a date ahead of now is as good as new"
-    assert all(one.lead_seconds > other.lead_seconds for one, other in zip(told, listed, strict=True))
+    assert all(one.lead_seconds > other.lead_seconds for one, other in zip(dated, listed, strict=True))
 
 
 def test_what_is_listed_is_judged_like_links_each_url_once() -> None:
@@ -129,7 +129,7 @@ def test_a_url_list_goes_before_pages_of_its_level_and_has_its_own_budget_only()
         (CrawlConfig(), "https://other.test/news?page=3", 1, False),
     ],
 )
-def test_a_guess_is_offered_last_and_only_where_the_rules_let_it(
+def test_a_guess_has_the_lowest_priority_and_must_pass_the_rules(
     crawl: CrawlConfig, guess: str, depth: int, is_offered: bool
 ) -> None:
     rules = with_crawl(crawl, "https://example.org/news/")

@@ -31,7 +31,7 @@ ONE_SPELLING = [
     ("http://2130706433/", "http://127.0.0.1/"),
     ("https://bücher.example/straße", "https://xn--bcher-kva.example/stra%C3%9Fe"),
     ("https://例え.jp/日本", "https://xn--r8jz45g.jp/%E6%97%A5%E6%9C%AC"),
-    # what browsers forgive
+    # what browsers accept
     ("  https://example.org/a b\n", "https://example.org/a%20b"),
     ("ht\ntps://exam\tple.org/", "https://example.org/"),
     ("https:\\\\example.org\\a\\b", "https://example.org/a/b"),
@@ -169,7 +169,7 @@ def test_params_of_the_config() -> None:
     assert url.url == "https://example.org/x?utm_source=2"
 
 
-def test_place_of_a_base() -> None:
+def test_base_of_links() -> None:
     assert split_base("https://u@example.org:8080/a/b?c/d#e/f") == (
         "https://example.org:8080",
         "https://example.org:8080/a/",
@@ -184,7 +184,7 @@ def test_a_plain_base_is_taken_apart_as_the_parser_would(path: str) -> None:
         assert split_base(origin + path) == split_base(f"{origin}{path}?x/y") != split_base(f"{origin}{path}/x/")
 
 
-# ---- whatever the web sends -------------------------------------------------------------------------------
+# ---- any input -----------------------------------------------------------------------------------------------
 
 _PIECES = st.sampled_from(
     [
@@ -229,7 +229,7 @@ def test_normalising_twice_changes_nothing(spelling: NormalizeOptions, href: str
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["1", "2", "", "ü"])), max_size=6))
 @settings(max_examples=200, deadline=None)
 def test_the_order_of_different_params_does_not_matter(pairs: list[tuple[str, str]]) -> None:
-    """But the order among equal names does: they are moved as they stand."""
+    """But the order among equal names does: they are kept in order."""
     orders = [[pair for name in names for pair in pairs if pair[0] == name] for names in ("abc", "cab")]
     one, other = ("/?" + "&".join("=".join(pair) for pair in order) for order in orders)
     assert normalize(one, BASE, SPELLING) == normalize(other, BASE, SPELLING)

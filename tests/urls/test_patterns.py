@@ -109,7 +109,7 @@ def test_the_pattern_that_is_suggested_works(typed: str, url: str) -> None:
     ],
 )
 def test_a_pattern_with_a_password_would_match_nothing_and_be_stored(pattern: str) -> None:
-    with pytest.raises(ConfigError, match="no URL is compared with its user and password") as raised:
+    with pytest.raises(ConfigError, match="URLs are matched without user and password") as raised:
         compile_patterns([pattern])
     assert "hunter2" not in str(raised.value)
 

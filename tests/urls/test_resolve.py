@@ -1,4 +1,4 @@
-"""Where links start, and how many of them are resolved."""
+"""The base of links, and how many of them are resolved."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def web(text: str) -> WebUrl:
         ("/a////b", "max_repeated_segments"),
         ("/http://x.org/http://example.org/", "max_repeated_segments"),
         ("/https://x.org/http://example.org/https://x.org/", "max_repeated_segments"),
-        # time goes on for ever
+        # endless dates
         ("/calendar/2090/01", "calendar_years"),
         ("/calendar/2090", "calendar_years"),
         ("/calendar/2028/1/", "calendar_years"),

@@ -1,4 +1,4 @@
-"""Checks of a config that a program made, and of settings that only make sense together."""
+"""Validation of a config built in code, and of settings that depend on each other."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from tenax.config.sites import validate_sites
 from tenax.errors import ConfigError
 
 PROGRAM_SOURCE = "tenax.Config"
-"""Where a value came from that no file, variable or flag has set."""
+"""The source of a value that no file, variable or flag set."""
 
 
 def validate_config(config: Config) -> Config:
-    """The config with every value of its setting's type and within its bounds. Raises `ConfigError` at the first slip.
+    """Return the config with every value converted to its type. Raises `ConfigError` at the first invalid value.
 
-    A frozen struct takes any value when it is made; `load` checks what it reads, this checks what a program made.
+    A frozen struct does not check its values when it is built; `load_config` checks what it reads, this checks the
+    rest.
     """
     if not isinstance(config, Config):
         raise ConfigError(f"config must be a tenax.Config, not {type(config).__name__}")
@@ -39,10 +40,10 @@ def validate_config(config: Config) -> Config:
 
 
 def check_combinations(config: Config, sources: Mapping[str, str]) -> None:
-    """Raises `ConfigError` for values that are right alone and wrong together; `sources` says where each came from."""
+    """Raises `ConfigError` for values that are valid alone but not together; `sources` says where each came from."""
     key = "discovery.sources"
-    said = {sources.get(key, PROGRAM_SOURCE): config.discovery.sources}
-    said |= {f'[site."{site}"]': own[key] for site, own in config.sites.items() if key in own}
-    for where, ways in said.items():
-        if not ways or ("none" in ways and len(ways) > 1):
-            raise ConfigError(f"{where}: give ways to find pages, such as links,sitemaps, or `none` alone")
+    values_by_source = {sources.get(key, PROGRAM_SOURCE): config.discovery.sources}
+    values_by_source |= {f'[site."{site}"]': own[key] for site, own in config.sites.items() if key in own}
+    for where, values in values_by_source.items():
+        if not values or ("none" in values and len(values) > 1):
+            raise ConfigError(f"{where}: `discovery.sources` takes a list such as links,sitemaps, or `none` alone")

@@ -1,4 +1,4 @@
-"""Where a crawl looks for pages besides links, and how often it comes back to them."""
+"""Settings of discovery (sources besides links) and of recrawling."""
 
 from __future__ import annotations
 
@@ -13,68 +13,67 @@ GuessSetting = Literal["auto", "always", "never"]
 
 
 def has_guess_source(sources: object) -> bool:
-    """Whether a list of sources, as somebody wrote it, has a way of guessing."""
+    """Whether a list of sources, not yet validated, has one that guesses."""
     return isinstance(sources, (tuple, list)) and not {"archives", "pagination"}.isdisjoint(map(str, sources))
 
 
 class DiscoveryConfig(Section, frozen=True):
-    """Where pages are looked for, on the hosts that the seeds name."""
+    """Which sources of pages are used on the hosts of the seeds."""
 
     sources: Annotated[
         tuple[DiscoverySource, ...],
         Meta(
-            description="Where pages are found: `links`, `sitemaps`, `feeds`, and by guessing `archives` and "
-            "`pagination`; `none`: only the seeds are visited."
+            description="Sources of pages: `links`, `sitemaps`, `feeds`, and by guessing `archives` and `pagination`; "
+            "`none`: only the seeds are visited."
         ),
     ] = ("links", "sitemaps", "feeds", "archives", "pagination")
     guesses: Annotated[
         GuessSetting,
         Meta(
-            description="Where URLs are tried that nobody named: archives, next pages, usual places of feeds. "
-            "`auto`: on hosts that turn out to be a news site or a blog, but not where `politeness.rate_per_second` is "
-            "0; `always`; `never`. Naming `archives` or `pagination` in `sources` means `always`."
+            description="When to try URLs that nothing links to: archives, next pages, common feed paths. `auto`: on "
+            "hosts that look like a news site or a blog, except where `politeness.rate_per_second` is 0; "
+            "`always`; `never`. Naming `archives` or `pagination` in `sources` means `always`."
         ),
     ] = "auto"
     max_sitemap_bytes: Annotated[
-        int, Meta(ge=1024, description="Most bytes read of one sitemap or feed, decoded; the rest is left out.")
+        int, Meta(ge=1024, description="Maximum decoded bytes read of one sitemap or feed; the rest is ignored.")
     ] = 50 * 1024 * 1024
     max_sitemap_urls: Annotated[
-        int, Meta(ge=1, description="URLs taken from one sitemap or feed at most; the rest are counted, not followed.")
+        int, Meta(ge=1, description="Maximum URLs taken from one sitemap or feed; the rest are counted, not followed.")
     ] = 50_000
-    max_sitemaps: Annotated[int, Meta(ge=1, description="Sitemaps read on one host at most, nested ones included.")] = (
-        1000
-    )
-    max_feeds: Annotated[int, Meta(ge=0, description="Feeds read on one host at most.")] = 100
+    max_sitemaps: Annotated[int, Meta(ge=1, description="Maximum sitemaps read per host, nested ones included.")] = 1000
+    max_feeds: Annotated[int, Meta(ge=0, description="Maximum feeds read per host.")] = 100
     guess_ratio: Annotated[
         float,
         Meta(
             ge=0,
             le=1,
-            description="Requests of a host that may be guesses with nothing new there, as a share of all; half of it "
-            "is for archives, half for next pages.",
+            description="Maximum share of misses (guesses that find nothing new) in a host's requests; half is for "
+            "archives, half for next pages.",
         ),
     ] = 0.02
     min_guesses: Annotated[
         int,
         Meta(
             ge=0,
-            description="Such guesses that a host gets in any case, for archives and for next pages each; one with "
-            "few pages gets one for every 8 of them, and where a sitemap was read, one archive for every 80. Half as "
-            "many usual places of a feed are tried, two on a host with few pages.",
+            description="Misses (guesses that find nothing new) that every host may use regardless of "
+            "`guess_ratio`, for archives and for next pages each. A host with few pages gets one per 8 pages, and one "
+            "archive per 80 pages where a sitemap was read. Half as many common feed paths are tried, two on a host "
+            "with few pages.",
         ),
     ] = 7
     archives_every_seconds: Annotated[
-        float, Meta(gt=0, description="Archives are guessed at after this time, however many URLs wait at the host.")
+        float, Meta(gt=0, description="Archives are guessed again after this time, however many URLs of the host wait.")
     ] = 86_400.0
     archives_below: Annotated[
         int,
-        Meta(ge=0, description="Archives are guessed at whenever fewer URLs than this wait at the host."),
+        Meta(ge=0, description="Archives are guessed whenever fewer URLs of the host wait than this."),
     ] = 20
     max_guessed_pages: Annotated[
-        int, Meta(ge=0, description="Pages of one list that are guessed at beyond those linked, at most.")
+        int, Meta(ge=0, description="Maximum pages of one list that are guessed beyond the linked ones.")
     ] = 500
     max_empty_pages: Annotated[
-        int, Meta(ge=1, description="Guessed pages of a list in a row that bring nothing new before it is left alone.")
+        int, Meta(ge=1, description="A list is left alone after this many guessed pages in a row without anything new.")
     ] = 2
 
     def has_source(self, source: DiscoverySource) -> bool:
@@ -82,17 +81,17 @@ class DiscoveryConfig(Section, frozen=True):
 
 
 class RecrawlConfig(Section, frozen=True):
-    """How pages are kept up with: each is visited again at its own pace, learned from how often it changes."""
+    """How pages are recrawled: each at its own interval, learned from how often it changes."""
 
     continuous: Annotated[
-        bool, Meta(description="Visit pages again, each at its own pace; the crawl goes on until it is stopped.")
+        bool, Meta(description="Recrawl pages, each at its own interval; the crawl runs until it is stopped.")
     ] = False
     visits_per_day: Annotated[
-        float, Meta(gt=0, description="Visits a day that the pages of one host may ask for together.")
+        float, Meta(gt=0, description="Maximum recrawl visits per day to all pages of one host together.")
     ] = 2000.0
     min_interval_seconds: Annotated[
-        float, Meta(ge=1, description="No page is visited again sooner, however often it changes.")
+        float, Meta(ge=1, description="Minimum time between two visits to a page, however often it changes.")
     ] = 3600.0
     max_interval_seconds: Annotated[
-        float, Meta(ge=1, description="No page is visited again later, however seldom it changes.")
+        float, Meta(ge=1, description="Maximum time between two visits to a page, however rarely it changes.")
     ] = 90 * 86_400.0

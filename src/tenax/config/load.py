@@ -1,8 +1,8 @@
-"""Laying the sources of settings over each other, and remembering where each value came from.
+"""Combines the sources of settings and records where each value came from.
 
-Values come from five places; the later wins: the defaults, a TOML file, `TENAX_SECTION_KEY` variables, the file's
-tables of single sites, command-line flags. A key or a value that is not known is refused in a sentence that names
-both. A setting of the page-fetcher has a second variable, `PAGE_FETCHER_KEY`: the name that its neighbours know.
+There are five sources; the later wins: defaults, a TOML file, `TENAX_SECTION_KEY` variables, the file's tables of
+single sites, command-line flags. An unknown key or value is refused with an error that names both. A setting of the
+page-fetcher has a second variable, `PAGE_FETCHER_KEY`: the name from its specification.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _CONNECTIONS = "politeness.connections_per_host"
 
 
 class LoadedConfig(msgspec.Struct, frozen=True):
-    """A config that remembers the source of each of its values."""
+    """A config with the source of each of its values."""
 
     config: Config
     sources: dict[str, str]
     file: str = ""
-    """Where the tables of single sites were read."""
+    """The file with the tables of single sites."""
 
     def for_host(self, host: str) -> LoadedConfig:
-        """The config as it holds for one host, and which site's table says so."""
+        """The effective config of one host, with the site table that each value comes from."""
         sites = Sites(self.config)
         site = sites.for_host(host)
         effective = msgspec.structs.replace(
@@ -44,15 +44,15 @@ class LoadedConfig(msgspec.Struct, frozen=True):
         return LoadedConfig(effective, {**self.sources, **sources}, self.file)
 
     def with_own_sites(self, hosts: Iterable[str]) -> LoadedConfig:
-        """Several connections to those of these hosts that have no rate limit: a person typed them, as sites of their
-        own. A number of connections that was set, for all hosts or for one, stays as it is."""
+        """Allow several connections to those of these hosts that have no rate limit: a person typed them as their own
+        sites. A number of connections that was set, for all hosts or for one, is kept."""
         if self.sources[_CONNECTIONS] != "default":
             return self
         sites, own = Sites(self.config), dict(self.config.sites)
         for host in hosts:
             is_unlimited = sites.for_host(host).politeness.rate_per_second == 0
             if is_unlimited and _CONNECTIONS not in sites.setting_patterns(host):
-                with suppress(ConfigError):  # a name that no site can be set for
+                with suppress(ConfigError):  # not a valid site name
                     own |= validate_sites({host: {**own.get(host, {}), _CONNECTIONS: OWN_SITE_CONNECTIONS}})
         return msgspec.structs.replace(self, config=msgspec.structs.replace(self.config, sites=own))
 
@@ -63,9 +63,9 @@ def load_config(
     flags: Mapping[str, SettingValue] | None = None,
     command_defaults: Mapping[str, SettingValue] | None = None,
 ) -> LoadedConfig:
-    """Lay the sources over the defaults. `flags` maps `section.name` to a value and the flag that gave it.
+    """Combine the sources with the defaults. `flags` maps `section.name` to a value and the flag that gave it.
 
-    `command_defaults` holds a command's own defaults, which everything else is stronger than.
+    `command_defaults` holds a command's own defaults; every other source overrides them.
     """
     known = {setting.key: setting for setting in all_settings()}
     flags = flags or {}
@@ -93,7 +93,7 @@ def load_config(
 
 
 def _enable_named_guesses(settings: Mapping[str, SettingValue]) -> dict[str, SettingValue]:
-    """Whoever names a way of guessing among the sources asks for guesses, unless they say otherwise."""
+    """A source that guesses, named explicitly, enables guesses unless `discovery.guesses` is set."""
     named = settings.get("discovery.sources")
     if named is None or "discovery.guesses" in settings or not has_guess_source(named.value):
         return dict(settings)
@@ -101,7 +101,7 @@ def _enable_named_guesses(settings: Mapping[str, SettingValue]) -> dict[str, Set
 
 
 def _read_tables(file: Path) -> dict[str, Any]:
-    import tomllib  # a crawl without such a file does without it, and so do its readers
+    import tomllib  # not needed by reader processes or by a crawl without a file
 
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
@@ -119,7 +119,7 @@ def _from_tables(tables: Mapping[str, Any], file: str, known: Mapping[str, Setti
     settings = {}
     for section, table in tables.items():
         if not isinstance(table, dict):
-            raise ConfigError(f"{file}: `{section}` must stand in a section, such as [crawl]")
+            raise ConfigError(f"{file}: `{section}` must be in a section, such as [crawl]")
         for name, value in table.items():
             key = f"{section}.{name}"
             if key not in known:
@@ -129,7 +129,7 @@ def _from_tables(tables: Mapping[str, Any], file: str, known: Mapping[str, Setti
 
 
 def _read_sites(tables: Any, file: str, flag_keys: set[str]) -> dict[str, dict[str, Any]]:
-    """What the file says about single sites, but for settings that a flag sets: whoever types one means every site."""
+    """The file's settings of single sites, without those that a flag sets: a flag applies to every site."""
     if not isinstance(tables, dict):
         raise ConfigError(f'{file}: `site` must be a table, such as [site."example.org"]')
     sites = validate_sites(tables, file)
@@ -140,7 +140,7 @@ def _read_sites(tables: Any, file: str, flag_keys: set[str]) -> dict[str, dict[s
 def _from_environment(environment: Mapping[str, str], known: Mapping[str, Setting]) -> dict[str, SettingValue]:
     variables = {name: setting for setting in known.values() for name in setting.variables}
     settings = {}
-    # In their order, so that of two names for one setting TENAX_PAGE_FETCHER_… is the stronger.
+    # In declared order, so that TENAX_PAGE_FETCHER_… overrides the other name of the same setting.
     for variable, text in sorted(environment.items()):
         if not variable.startswith(("TENAX_", "PAGE_FETCHER_")) or variable.startswith("TENAX_TEST_"):
             continue

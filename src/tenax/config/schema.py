@@ -1,4 +1,4 @@
-"""Every setting as the documents and the error messages see it, and how a value given for one is checked."""
+"""Lists every setting for the documentation and the error messages, and validates values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TYPE_NAMES = {
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """One setting: where it stands, what it takes, what it means."""
+    """One setting: its section, type, default and description."""
 
     section: str
     name: str
@@ -32,7 +32,7 @@ class Setting(msgspec.Struct, frozen=True):
     default: Any
     meaning: str
     hint: Any
-    """Its type with its bounds."""
+    """The type with its bounds."""
 
     @property
     def key(self) -> str:
@@ -44,7 +44,7 @@ class Setting(msgspec.Struct, frozen=True):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Every variable of the environment that sets it."""
+        """Every environment variable that sets it."""
         own = f"{self.section}_{self.name}".upper()
         return (self.variable, own) if self.section == "page_fetcher" else (self.variable,)
 
@@ -54,21 +54,21 @@ class Setting(msgspec.Struct, frozen=True):
 
     @property
     def is_secret(self) -> bool:
-        """Whether its values hold passwords, and are never shown whole."""
+        """Whether its values hold passwords, which are masked."""
         return self.key in _SECRET_KEYS
 
 
 class SettingValue(msgspec.Struct, frozen=True):
-    """A value and where it came from."""
+    """A value and its source."""
 
     value: Any
     source: str
     is_typed: bool = False
-    """True where numbers are written as numbers, so that text is only text: in TOML, in Python."""
+    """True where numbers are written as numbers (TOML, Python), so text is not converted."""
 
 
 def sections() -> dict[str, type[Section]]:
-    """The sections of a config, in its order."""
+    """The sections of a config, in order."""
     return {name: kind for name, kind in get_type_hints(Config).items() if _is_section(kind)}
 
 
@@ -78,7 +78,7 @@ def _is_section(kind: Any) -> bool:
 
 @cache
 def all_settings() -> tuple[Setting, ...]:
-    """Every setting, in the order it is declared."""
+    """Every setting, in declared order."""
     return tuple(_declared_settings())
 
 
@@ -91,7 +91,7 @@ def _declared_settings() -> Iterator[Setting]:
 
 
 def validate_value(setting: Setting, setting_value: SettingValue) -> Any:
-    """The value, of the setting's type and within its bounds. Text is read as numbers and truth values."""
+    """The value, of the setting's type and within its bounds. Text is converted to numbers and booleans."""
     is_text = isinstance(setting_value.value, (str, tuple)) and not setting_value.is_typed
     try:
         value = msgspec.convert(setting_value.value, setting.hint, strict=not is_text)
@@ -110,7 +110,7 @@ def _bad_value(setting: Setting, setting_value: SettingValue) -> ConfigError:
 
 
 def _describe_type(setting: Setting) -> str:
-    """What the setting takes, for whoever gave something else."""
+    """The values that the setting accepts, for an error message."""
     if setting.is_list:
         item = get_args(setting.type)[0]
         return (
@@ -131,7 +131,7 @@ def _join_choices(kind: Any) -> str:
 
 
 def suggest_name(word: str, known: Mapping[str, Any]) -> str:
-    """How the sentence about an unknown word ends."""
+    """The end of an error message about an unknown name."""
     import difflib
 
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)

@@ -1,4 +1,4 @@
-"""The settings of the services: long-running jobs beside the crawl. Their names are those their neighbours know."""
+"""Settings of the services that run beside the crawl, with the names of their specifications."""
 
 from __future__ import annotations
 
@@ -18,27 +18,25 @@ class WorkerConfig(Section, frozen=True):
 
 
 class PageFetcherConfig(Section, frozen=True):
-    """The page-fetcher: URLs from a Redis list in, pages in Redis and events in Kafka out."""
+    """The page-fetcher: takes URLs from a Redis list, writes pages to Redis and events to Kafka."""
 
     redis_url: Annotated[
-        str, Meta(description="The Redis of the queue and the pages: `redis://user:password@host:port/number`.")
+        str, Meta(description="Redis of the queue and the pages: `redis://user:password@host:port/number`.")
     ] = "redis://localhost:6379"
     kafka_bootstrap_servers: Annotated[
-        str, Meta(description="Brokers that events are sent to, as `host:port`, with commas between them.")
+        str, Meta(description="Kafka brokers for events, as comma-separated `host:port`.")
     ] = "localhost:9092"
-    input_queue: Annotated[str, Meta(min_length=1, description="The Redis list that URLs are taken from.")] = (
+    input_queue: Annotated[str, Meta(min_length=1, description="Redis list that URLs are taken from.")] = (
         "crawler_queue"
     )
-    dlq_queue: Annotated[
-        str, Meta(min_length=1, description="The Redis list that URLs go to which were given up for good.")
-    ] = "page_fetcher_dlq"
+    dlq_queue: Annotated[str, Meta(min_length=1, description="Redis list of failed URLs.")] = "page_fetcher_dlq"
     webpage_log_topic: Annotated[
-        str, Meta(min_length=1, description="The Kafka topic that every page fetched is told to.")
+        str, Meta(min_length=1, description="Kafka topic to which every fetched page is written.")
     ] = "webpage_log"
     request_timeout_seconds: Annotated[
-        float, Meta(gt=0, description="One fetch, from first byte sent to last received.")
+        float, Meta(gt=0, description="Total time of one fetch, from the first byte sent to the last received.")
     ] = 30.0
-    max_retries: Annotated[int, Meta(ge=1, description="Visits to a URL before it is given up.")] = 3
+    max_retries: Annotated[int, Meta(ge=1, description="Visits to a URL before it is a failed URL.")] = 3
     retry_backoff_base_seconds: Annotated[
         float, Meta(gt=0, description="First wait before a retry; it doubles each time.")
     ] = 2.0
@@ -46,45 +44,45 @@ class PageFetcherConfig(Section, frozen=True):
         str,
         Meta(description="Replaces the whole User-Agent; robots.txt is obeyed for it. Empty: `fetch.user_agent`."),
     ] = ""
-    max_redirects: Annotated[int, Meta(ge=0, le=20, description="Redirects followed from one URL.")] = 5
+    max_redirects: Annotated[int, Meta(ge=0, le=20, description="Maximum redirects followed from one URL.")] = 5
     cache_ttl_seconds: Annotated[int, Meta(ge=1, description="How long a page is kept in Redis.")] = 3600
     rate_limit_per_second: Annotated[
         float,
         Meta(
             ge=0,
-            description="Requests per second to one host, by all page-fetchers together; 0 lifts the limit, for sites "
-            "of your own.",
+            description="Requests per second to one host, by all page-fetchers together; 0: no limit, for your own "
+            "sites.",
         ),
     ] = 1.0
     circuit_breaker_failure_threshold: Annotated[
-        int, Meta(ge=1, description="Failures of a host in a row that mean an outage.")
+        int, Meta(ge=1, description="Failures of a host in a row that open the breaker.")
     ] = 5
     circuit_breaker_initial_backoff_seconds: Annotated[
-        float, Meta(gt=0, description="How long a host that is down is left alone before it is probed.")
+        float, Meta(gt=0, description="First backoff of an open breaker, after which the host is probed.")
     ] = 30.0
     circuit_breaker_max_backoff_seconds: Annotated[
-        float, Meta(gt=0, description="Longest time between two probes.")
+        float, Meta(gt=0, description="Maximum backoff of an open breaker.")
     ] = 300.0
     circuit_breaker_backoff_multiplier: Annotated[
-        float, Meta(ge=1, description="Each failed probe makes the time to the next so many times as long.")
+        float, Meta(ge=1, description="Each failed probe multiplies the backoff by this.")
     ] = 2.0
     robots_txt_cache_ttl_seconds: Annotated[
-        int, Meta(ge=1, description="How long a robots.txt is used before asking again.")
+        int, Meta(ge=1, description="How long a robots.txt is used before it is fetched again.")
     ] = 86_400
     poll_timeout_seconds: Annotated[
-        float, Meta(gt=0, description="How long one look into an empty queue waits for a URL.")
+        float, Meta(gt=0, description="How long one request to an empty queue waits for a URL.")
     ] = 5.0
-    concurrency: Annotated[
-        int, Meta(ge=1, le=10_000, description="Visits in flight at the same time, all hosts together.")
-    ] = 64
+    concurrency: Annotated[int, Meta(ge=1, le=10_000, description="Maximum visits in flight, all hosts together.")] = 64
     max_in_flight: Annotated[
-        int, Meta(ge=1, le=100_000, description="URLs taken from the queue and not settled yet, at most.")
+        int, Meta(ge=1, le=100_000, description="Maximum URLs taken from the queue and not settled yet.")
     ] = 1000
     grace_seconds: Annotated[
         float, Meta(ge=0, description="How long visits in flight may take to end after SIGTERM or Ctrl-C.")
     ] = 30.0
-    heartbeat_seconds: Annotated[float, Meta(gt=0, description="How often a page-fetcher gives a sign of life.")] = 30.0
+    heartbeat_seconds: Annotated[float, Meta(gt=0, description="Heartbeat interval of a page-fetcher.")] = 30.0
     dead_after_seconds: Annotated[
         float,
-        Meta(gt=0, description="One that gave none for this long is dead; what it held goes back to the queue."),
+        Meta(
+            gt=0, description="A page-fetcher without a heartbeat for this long is dead; its URLs go back to the queue."
+        ),
     ] = 120.0

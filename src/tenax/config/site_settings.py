@@ -1,4 +1,4 @@
-"""The settings of a crawl that decided what was asked for, remembered with it: whoever explains it later needs them."""
+"""The settings that decided which requests a crawl sent, stored with it so that they can be explained later."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from tenax.config import Config, Sites
 
 SITE_SETTINGS = "site settings"
-"""The name under which a database remembers them."""
+"""The key under which the database stores them."""
 _KEYS = ("fetch.user_agent", "fetch.profile", "discovery.sources", "duplicates.follow")
 
 
@@ -19,22 +19,22 @@ class _StoredSettings(msgspec.Struct, frozen=True):
 
 
 def encode_site_settings(config: Config) -> bytes:
-    """How the crawl names itself and which ways of discovery it uses, for all sites and for single ones."""
-    everywhere = {key: _setting_value(config, key) for key in _KEYS}
+    """User agent, sources of discovery and duplicate handling, for all sites and for single ones."""
+    defaults = {key: _setting_value(config, key) for key in _KEYS}
     sites = {site: {key: own[key] for key in _KEYS if key in own} for site, own in config.sites.items()}
-    return msgspec.json.encode(_StoredSettings(everywhere, {site: own for site, own in sites.items() if own}))
+    return msgspec.json.encode(_StoredSettings(defaults, {site: own for site, own in sites.items() if own}))
 
 
 def decode_site_settings(stored: bytes | None) -> Sites:
-    """The same settings, and defaults for all others."""
-    kept = msgspec.json.decode(stored, type=_StoredSettings) if stored else _StoredSettings()
+    """The stored settings, with defaults for all others."""
+    settings = msgspec.json.decode(stored, type=_StoredSettings) if stored else _StoredSettings()
     sections: dict[str, dict[str, Any]] = {}
-    for key, value in kept.defaults.items():
+    for key, value in settings.defaults.items():
         section, _, name = key.partition(".")
         sections.setdefault(section, {})[name] = tuple(value) if isinstance(value, list) else value
     defaults = Config()
     changed = {name: msgspec.structs.replace(getattr(defaults, name), **new) for name, new in sections.items()}
-    return Sites(msgspec.structs.replace(defaults, **changed, sites=kept.sites))
+    return Sites(msgspec.structs.replace(defaults, **changed, sites=settings.sites))
 
 
 def _setting_value(config: Config, key: str) -> Any:

@@ -1,8 +1,8 @@
-"""What holds for one site: the sections of fetching and manners, with what the config says about that host.
+"""The settings of one site: the per-site sections with the overrides for its host.
 
-A site is named by its host (`example.org`) or as everything below a name (`*.example.org`, which is not example.org
-itself). Where several fit, each setting is taken from the most specific one that sets it: the longer name before the
-shorter, the host's own before them all.
+A site is a host (`example.org`) or all hosts below a name (`*.example.org`, which does not match example.org itself).
+When several match, each setting comes from the most specific one that sets it: the host itself, then longer names
+before shorter ones.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tenax.config.sections import Config
 from tenax.errors import ConfigError
 
 _HOST_NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
-# One browser serves all sites; a site cannot have its own.
+# One browser serves all sites, so these cannot be set per site.
 _GLOBAL_KEYS = frozenset({
     "recrawl.continuous",
     "browser.executable", "browser.pages", "browser.max_pages_per_session", "browser.max_session_seconds",
@@ -41,7 +41,7 @@ _GLOBAL_KEYS = frozenset({
 
 
 class SiteConfig(Section, frozen=True):
-    """The settings as they hold for one host."""
+    """The effective settings of one host."""
 
     politeness: PolitenessConfig = PolitenessConfig()
     fetch: FetchConfig = FetchConfig()
@@ -57,7 +57,7 @@ class SiteConfig(Section, frozen=True):
 
 
 def origin_host(origin: str) -> str:
-    """The name in `scheme://host` with or without a port, as a site is called; an IPv6 address keeps its brackets."""
+    """The host of `scheme://host`, with or without a port; an IPv6 address keeps its brackets."""
     authority = origin.partition("://")[2]
     address, bracket, _ = authority.partition("]")
     return address + bracket if bracket else authority.partition(":")[0]
@@ -66,49 +66,48 @@ def origin_host(origin: str) -> str:
 class _Site(msgspec.Struct, frozen=True):
     config: SiteConfig
     patterns: dict[str, str] = {}
-    """The settings that differ from the rest of the crawl, and the pattern that says so."""
+    """The settings that differ from the rest of the crawl, and the pattern that sets each."""
 
 
 class Sites:
-    """Every site of a config, worked out once: asking costs a look-up for each dot of the name, and keeps nothing."""
+    """Every site of a config, computed once. A look-up costs one step per dot in the name and caches nothing."""
 
     def __init__(self, config: Config) -> None:
         self._default_site = _Site(SiteConfig(**{name: getattr(config, name) for name in SiteConfig.__struct_fields__}))
         self._host_sites: dict[str, _Site] = {}
         self._subdomain_sites: dict[str, _Site] = {}
         overrides = validate_sites(config.sites)
-        # Shorter names first: a site is built on the next wider one that holds it.
+        # Shorter names first: a site inherits from the next wider one.
         for pattern in sorted(overrides, key=lambda pattern: (not pattern.startswith("*."), pattern.count("."))):
             name = pattern.removeprefix("*.")
             site = _override_site(self._enclosing_site(name), pattern, overrides[pattern])
             (self._host_sites if name == pattern else self._subdomain_sites)[name] = site
 
     def for_host(self, host: str) -> SiteConfig:
-        """`host` is a name without its port, in lower case; an IPv6 address stands in brackets."""
+        """`host` is a name without its port, in lower case; an IPv6 address is in brackets."""
         return self._site_for_host(host).config
 
     def for_origin(self, origin: str) -> SiteConfig:
-        """The same for `scheme://host` with or without a port."""
+        """The same for `scheme://host`, with or without a port."""
         if not self._host_sites and not self._subdomain_sites:
             return self._default_site.config
         return self.for_host(origin_host(origin))
 
     def __iter__(self) -> Iterator[SiteConfig]:
-        """All that differ, the one for hosts that nothing is said about first; to check values that only a user of
-        them understands."""
+        """All distinct site configs, the default one first, for checks outside this package."""
         yield from (
             site.config for site in (self._default_site, *self._subdomain_sites.values(), *self._host_sites.values())
         )
 
     def setting_patterns(self, host: str) -> Mapping[str, str]:
-        """The settings that are set for this host, and the pattern that each of them comes from."""
+        """The settings that are set for this host, and the pattern of each."""
         return self._site_for_host(host).patterns
 
     def _site_for_host(self, host: str) -> _Site:
         return self._host_sites.get(host) or self._enclosing_site(host)
 
     def _enclosing_site(self, name: str) -> _Site:
-        """The most specific `*.` pattern that this name is below of."""
+        """The most specific `*.` pattern that matches this name."""
         while self._subdomain_sites and name:
             name = name.partition(".")[2]
             if name in self._subdomain_sites:
@@ -117,7 +116,7 @@ class Sites:
 
 
 def _override_site(parent: _Site, pattern: str, changes: Mapping[str, Any]) -> _Site:
-    if has_guess_source(changes.get("discovery.sources")):  # whoever names them asks for them
+    if has_guess_source(changes.get("discovery.sources")):  # named explicitly, so enabled
         changes = {"discovery.guesses": "always", **changes}
     sections: dict[str, dict[str, Any]] = {}
     for key, value in changes.items():
@@ -129,7 +128,7 @@ def _override_site(parent: _Site, pattern: str, changes: Mapping[str, Any]) -> _
 
 
 def validate_sites(tables: Mapping[str, Any], file: str = "") -> dict[str, dict[str, Any]]:
-    """The overrides of each site by `section.name`, each of its setting's type. Raises `ConfigError` at the first slip."""
+    """The overrides of each site by `section.name`, converted. Raises `ConfigError` at the first invalid value."""
     if not tables:
         return {}
     known = {setting.key: setting for setting in all_settings() if setting.section in SiteConfig.__struct_fields__}
@@ -149,12 +148,13 @@ def validate_sites(tables: Mapping[str, Any], file: str = "") -> dict[str, dict[
 
 
 def source_name(file: str, pattern: str) -> str:
-    """How a site's table is named to people."""
+    """The name of a site's table in messages."""
     return f'{file} [site."{pattern}"]'.strip()
 
 
 def _flatten_table(table: Mapping[str, Any]) -> dict[str, Any]:
-    """`politeness.rate_per_second = 1` and a table [….politeness] are the same to TOML; a quoted key means it too."""
+    """`politeness.rate_per_second = 1` and a table [….politeness] are the same in TOML; a quoted key means the same
+    too."""
     flat: dict[str, Any] = {}
     for section, inner in table.items():
         if isinstance(inner, Mapping):
@@ -173,14 +173,14 @@ def _validate_override(key: str, value: Any, source: str, pattern: str, known: M
 
 def _unknown_key_reason(key: str, pattern: str, known: Mapping[str, Setting]) -> str:
     if any(setting.key == key for setting in all_settings()):
-        return f"`{key}` holds for the whole crawl and cannot be set for one site"
+        return f"`{key}` applies to the whole crawl and cannot be set for one site"
     if "." not in pattern and key.partition(".")[0] not in Config.__struct_fields__:
-        return f'unknown key `{key}`; a name with dots stands in quotes, as in [site."example.org"]'
+        return f'unknown key `{key}`; put a name with dots in quotes, as in [site."example.org"]'
     return f"unknown key `{key}`{suggest_name(key, known)}"
 
 
 def _normalize_pattern(written: str, source: str) -> str:
-    """The pattern as hosts are written: lower case, punycode, an IPv6 address in brackets."""
+    """The normalized pattern: lower case, punycode, an IPv6 address in brackets."""
     below, name = ("*.", written[2:]) if written.startswith("*.") else ("", written)
     name = ".".join(_to_punycode(label) for label in unicodedata.normalize("NFKC", name.lower()).rstrip(".").split("."))
     if not below and ":" in name:

@@ -1,5 +1,5 @@
-"""Finding pages that no link shows: sitemaps, feeds, archives and pagination. Pure.
+"""Discovery of pages besides links: sitemaps, feeds, archives and pagination. Pure.
 
-`sitemaps` and `feeds` read what a site says about itself. `archives` and `pagination` guess where more may be, within a
-share of a host's requests, and learn from how the guesses went.
+`sitemaps` and `feeds` parse URL lists that a site publishes. `archives` and `pagination` guess further URLs, within a
+share of a host's requests, and learn from the results.
 """

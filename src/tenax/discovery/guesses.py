@@ -1,19 +1,17 @@
-"""What to guess after a visit: further pages of lists and archives, within what the host's budget allows.
+"""Which URLs to guess after a visit: further pages of lists, and archives, within the host's budget.
 
-`update_guesses` is the one door. It first learns from the visit, then makes the guesses that are owed, as far as there is
-room (`guess_budget`); the others stay owed until more was visited. All of it follows from what it is given, the time
-included.
+`update_guesses` is the entry point. It learns from the visit, then makes pending guesses as far as the budget
+(`guess_budget`) allows; the others stay pending until more pages were visited. Pure: time is an argument.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from enum import StrEnum
 from itertools import islice
 from typing import Literal
 
-import msgspec
+from msgspec.structs import replace
 
 from tenax.discovery.archives import (
     NO_PAGE,
@@ -48,19 +46,18 @@ from tenax.discovery.pagination import (
     record_list_page,
     remove_pending,
 )
+from tenax.discovery.site_signs import count_section
 from tenax.model import ArchiveRule, GuessState, ListRule, PendingGuess, RuleState, Source, Value
 
-MAX_SECTIONS = 16
 MAX_PENDING_CHECKED = 16
-"""Owed guesses at a time; those that cannot be made yet go to the end."""
+"""Pending guesses checked at a time; those that cannot be made yet move to the end."""
 CHECK_EVERY_VISITS = 8
-"""Visits between two looks at what is owed, where nothing happened that could change it."""
+"""Visits between two checks of pending guesses while nothing changes."""
 
-_TO_SLASH = f"{REDIRECTED} to its slash"
+_TO_SLASH = f"{REDIRECTED} to add a slash"
 _FOLLOWED_WITHIN_SECONDS = 60.0
-"""So long an archive that was redirected to its slash is waited for, before another one is asked for."""
+"""How long an archive that was redirected to add a slash counts as unanswered."""
 _GUESS_SOURCES = (Source.ARCHIVE, Source.PAGINATION)
-_SECTION = re.compile(r"/([A-Za-z%][A-Za-z%0-9_-]{1,40})(?=/|$)")
 
 
 class VisitResult(StrEnum):
@@ -68,74 +65,74 @@ class VisitResult(StrEnum):
 
     PAGE = "page"
     NO_PAGE = "no_page"
-    """404, 410, or whatever says that nothing is there."""
+    """404, 410, or any other sign that there is no page."""
     REDIRECTED = "redirected"
     OTHER = "other"
-    """Nothing was learned: a timeout, a refusal, a server in trouble."""
+    """Nothing was learned: a timeout, a refusal, a server error."""
 
 
 class VisitFacts(Value, frozen=True):
-    """What guessing needs to know of a visit."""
+    """What guessing needs to know about a visit."""
 
     url: str
     source: Source
     result: VisitResult
     listing: Listing | None = None
-    """Of a page that is a list, and of every guessed page; None for all others."""
+    """Of a list page and of every guessed page; None for all others."""
     content_hash: str = ""
     fingerprint: bytes = b""
     new_urls: int = 0
-    """How many URLs it led to that nobody had, as far as is known."""
+    """URLs on the page that were not known before, as far as known."""
     depth: int = 0
     """Links from a seed."""
     is_hub: bool = False
-    """Its page is a list by what it shows, not only by how it is numbered."""
+    """The page is a list by its content, not only by its URL."""
     words: int = 0
     is_to_slash: bool = False
-    """It was redirected, to the same address with a slash at its end."""
+    """Whether it was redirected to the same URL with a slash at the end."""
     was_requested: bool = True
     waiting_high: int | None = None
-    """Tasks of high priority that wait for this host, those of this page included; None: not known."""
+    """High-priority tasks of this host that wait, those of this page included; None: not known."""
     waiting: int = 0
-    """All tasks that wait for this host and come before any guess, as far as is known."""
+    """All tasks of this host that come before any guess, as far as known."""
 
 
 class GuessLimits(Value, frozen=True):
-    """How much may be guessed."""
+    """Limits of guessing."""
 
     is_enabled: bool = True
-    """False: nothing is guessed, but the visit is learned from, for guesses may be made later."""
+    """False: nothing is guessed, but visits are still learned from."""
     ratio: float = 0.03
     min_guesses: int = 7
-    """Misses of each kind that a host gets in any case."""
+    """Misses of each kind that every host gets."""
     with_lists: bool = True
     with_archives: bool = True
     archives_below: int = 10
-    """Archives are looked for when fewer tasks of high priority wait,"""
+    """Archives are tried when fewer high-priority tasks wait than this,"""
     archives_every_seconds: float = 86_400.0
-    """and after this time whatever waits."""
+    """and always after this time."""
     archives_at_a_time: int = 2
-    """Archives without an answer, at most: the answers say which to try next."""
+    """Maximum archives without a result: results decide what to try next."""
     archives_a_day: int = 5
-    """The same where so much waits that they are only looked for because a day is over."""
+    """The same when archives are tried only because `archives_every_seconds` passed."""
     lists: ListLimits = ListLimits()
 
 
 class Guess(Value, frozen=True):
-    """A URL that nobody named, to be offered if it is allowed and not known."""
+    """A URL that nothing links to, proposed as a candidate."""
 
     url: str
     source: Literal[Source.ARCHIVE, Source.PAGINATION]
     why: str
     depth: int = 1
-    """Of a page of a list, that of the list."""
+    """For a list page, the depth of its list."""
 
 
 def discard_guesses(guess_state: GuessState, guesses: Iterable[Guess]) -> GuessState:
-    """These guesses were not let into the crawl after all, and cost no request."""
+    """Take back guesses that were not admitted; they cost no request."""
     archives = sum(guess.source is Source.ARCHIVE for guess in guesses)
     lists = sum(guess.source is Source.PAGINATION for guess in guesses)
-    return msgspec.structs.replace(
+    return replace(
         guess_state,
         guesses_made=max(guess_state.guesses_succeeded, guess_state.guesses_made - archives - lists),
         archives_made=max(guess_state.archives_succeeded, guess_state.archives_made - archives),
@@ -145,49 +142,45 @@ def discard_guesses(guess_state: GuessState, guesses: Iterable[Guess]) -> GuessS
 def update_guesses(
     guess_state: GuessState, facts: VisitFacts, now: float, limits: GuessLimits, similarity: SimilarityFunction
 ) -> tuple[GuessState, tuple[Guess, ...]]:
-    """What is known of the host after this visit, and what to ask it for besides what its pages name."""
+    """The guess state after this visit, and the URLs to guess now."""
     before = guess_state
-    guess_state = (
-        msgspec.structs.replace(guess_state, requests=guess_state.requests + 1) if facts.was_requested else guess_state
-    )
+    if facts.was_requested:
+        guess_state = replace(guess_state, requests=guess_state.requests + 1)
     if facts.result is not VisitResult.OTHER and (
         facts.listing is not None or facts.result is not VisitResult.PAGE or facts.source in _GUESS_SOURCES
     ):
         guess_state = _learn_from_visit(guess_state, facts, now, limits, similarity)
     if not limits.is_enabled:
         return guess_state, ()
-    room = remaining_guess_budget(guess_state, limits.ratio, limits.min_guesses, facts.waiting)
-    guess_state = (
-        _add_pending_archives(guess_state, facts.waiting_high, now, limits, room)
-        if limits.with_archives
-        else guess_state
-    )
-    if not guess_state.pending or room.is_empty:
+    budget = remaining_guess_budget(guess_state, limits.ratio, limits.min_guesses, facts.waiting)
+    if limits.with_archives:
+        guess_state = _add_pending_archives(guess_state, facts.waiting_high, now, limits, budget)
+    if not guess_state.pending or budget.is_empty:
         return guess_state, ()
-    # What is owed and was not guessed waits for an answer, or for more room: looked at when either may have come.
-    is_news = guess_state.pending is not before.pending or guess_state.styles is not before.styles
-    if is_news or not facts.waiting or guess_state.requests % CHECK_EVERY_VISITS == 0:
-        is_dry = facts.waiting_high is not None and facts.waiting_high < limits.archives_below
-        return _make_guesses(guess_state, facts.url, now, limits, facts.waiting, room, is_dry)
+    # Pending guesses wait for a result or for budget: check them when either may have changed.
+    has_changed = guess_state.pending is not before.pending or guess_state.styles is not before.styles
+    if has_changed or not facts.waiting or guess_state.requests % CHECK_EVERY_VISITS == 0:
+        is_running_out = facts.waiting_high is not None and facts.waiting_high < limits.archives_below
+        return _make_guesses(guess_state, facts.url, now, limits, facts.waiting, budget, is_running_out)
     return guess_state, ()
 
 
 def due_guesses(guess_state: GuessState, home: str, now: float, limits: GuessLimits) -> tuple[Guess, ...]:
-    """What to ask a host for where no visit is left to guess after: its limits were raised.
+    """Guesses for a host without further visits, after its limits were raised.
 
-    Nothing is counted until the answers come, so to ask twice is to ask for the same.
+    Nothing is counted until the results arrive, so calling it twice returns the same guesses.
     """
-    room = remaining_guess_budget(guess_state, limits.ratio, limits.min_guesses)
-    if not limits.is_enabled or room.is_empty:
+    budget = remaining_guess_budget(guess_state, limits.ratio, limits.min_guesses)
+    if not limits.is_enabled or budget.is_empty:
         return ()
-    guess_state = _add_pending_archives(guess_state, 0, now, limits, room) if limits.with_archives else guess_state
-    return _make_guesses(guess_state, home, now, limits, 0, room, is_running_out=True)[1]
+    guess_state = _add_pending_archives(guess_state, 0, now, limits, budget) if limits.with_archives else guess_state
+    return _make_guesses(guess_state, home, now, limits, 0, budget, is_running_out=True)[1]
 
 
 def _learn_from_visit(
     guess_state: GuessState, facts: VisitFacts, now: float, limits: GuessLimits, similarity: SimilarityFunction
 ) -> GuessState:
-    """An answer to a guess is one however its URL came to us: it may have been linked meanwhile."""
+    """A guessed URL counts as a guess even if it was linked meanwhile."""
     guess_state = _adopt_guess(guess_state, facts, now) if facts.source in _GUESS_SOURCES else guess_state
     own = parse_paged_url(facts.url) if guess_state.lists else None
     rule = guess_state.lists.get(own.pattern) if own is not None else None
@@ -202,22 +195,22 @@ def _learn_from_visit(
     if facts.listing is None or facts.result is not VisitResult.PAGE:
         return guess_state
     if facts.source is Source.PAGINATION and not facts.new_urls:
-        return guess_state  # the rule it was guessed by is forgotten: no other page to compare it with
+        return guess_state  # its rule was removed: there is no page to compare with
     return _apply_list(guess_state, facts, facts.listing, now, limits)
 
 
 def _adopt_guess(guess_state: GuessState, facts: VisitFacts, now: float) -> GuessState:
-    """A guess that was made outside of a visit is counted with its answer."""
+    """Count a guess that was made outside of a visit when its result arrives."""
     if facts.source is Source.ARCHIVE:
         pattern, period = archive_pattern(facts.url, guess_state.archives)
         rule = guess_state.archives.get(pattern)
         if rule is not None and (
             rule.guessed_period is not None or period is None or period >= (rule.earliest_period or period + 1)
         ):
-            return guess_state  # it was counted when it was made
+            return guess_state  # already counted when it was made
         rule = rule or ArchiveRule(at=now)
-        asked = msgspec.structs.replace(rule, earliest_period=period, guessed_period=period or 0)
-        return count_guess(store_archive_rule(remove_pending(guess_state, pattern), pattern, asked), is_archive=True)
+        guessed = replace(rule, earliest_period=period, guessed_period=period or 0)
+        return count_guess(store_archive_rule(remove_pending(guess_state, pattern), pattern, guessed), is_archive=True)
     own = parse_paged_url(facts.url)
     pending_guess = guess_state.pending.get(own.pattern) if own is not None else None
     if own is None or pending_guess is None or pending_guess.last_known + pending_guess.step != own.number:
@@ -236,62 +229,54 @@ def _apply_list_result(
     limits: GuessLimits,
     similarity: SimilarityFunction,
 ) -> GuessState:
-    told = facts.listing.numbering if facts.listing is not None else None
-    if told is None or told.pattern != own.pattern:
-        told = Numbering(own.pattern, own.number, own.number, rule.step)
+    numbering = facts.listing.numbering if facts.listing is not None else None
+    if numbering is None or numbering.pattern != own.pattern:
+        numbering = Numbering(own.pattern, own.number, own.number, rule.step)
     page = _to_list_page(facts)
-    why_not = _missing_page_reason(facts) or list_end_reason(rule, page, limits.lists, similarity)
-    if not why_not and page.new_urls:
+    failure_reason = _missing_page_reason(facts) or list_end_reason(rule, page, limits.lists, similarity)
+    if not failure_reason and page.new_urls:
         guess_state = count_success(guess_state, is_archive=False)
-    return record_guess_result(guess_state, rule, told, page, why_not, now, limits.lists)
+    return record_guess_result(guess_state, rule, numbering, page, failure_reason, now, limits.lists)
 
 
 def _apply_archive_result(
     guess_state: GuessState, facts: VisitFacts, pattern: str, rule: ArchiveRule, now: float
 ) -> GuessState:
-    seen = facts.content_hash[:HASH_CHARS]
-    why_not = _missing_page_reason(facts)
-    if not why_not and seen and seen == guess_state.archive_hash:
-        why_not = "the same as another guess"
-    elif not why_not and not facts.new_urls:
-        why_not = NOTHING_NEW
+    hash_prefix = facts.content_hash[:HASH_CHARS]
+    failure_reason = _missing_page_reason(facts)
+    if not failure_reason and hash_prefix and hash_prefix == guess_state.archive_hash:
+        failure_reason = "the same as another guess"
+    elif not failure_reason and not facts.new_urls:
+        failure_reason = NOTHING_NEW
     if facts.result is VisitResult.PAGE:
-        guess_state = msgspec.structs.replace(guess_state, archive_hash=seen)
-    if not why_not:
+        guess_state = replace(guess_state, archive_hash=hash_prefix)
+    if not failure_reason:
         guess_state = count_success(guess_state, is_archive=True)
-    rule = record_archive_result(rule, why_not, now, is_year="{m" not in pattern)
+    rule = record_archive_result(rule, failure_reason, now, is_year="{m" not in pattern)
     guess_state = store_archive_rule(guess_state, pattern, rule)
-    if why_not or rule.earliest_period is None:
-        return (
-            add_pending(guess_state, pattern, PendingGuess())
-            if rule.state == "valid" and rule.earliest_period is not None
-            else guess_state
-        )
-    if is_first_year(
-        pattern,
-        rule.earliest_period,
-        facts.listing.earliest_periods if facts.listing is not None else {},
-        guess_state.archives,
-    ):
-        ended = msgspec.structs.replace(rule, state="invalid", why="it begins within this year")
+    if failure_reason or rule.earliest_period is None:
+        is_continued = rule.state == "valid" and rule.earliest_period is not None
+        return add_pending(guess_state, pattern, PendingGuess()) if is_continued else guess_state
+    linked = facts.listing.earliest_periods if facts.listing is not None else {}
+    if is_first_year(pattern, rule.earliest_period, linked, guess_state.archives):
+        ended = replace(rule, state="invalid", why="archive begins in this year")
         return store_archive_rule(guess_state, pattern, ended)
-    return add_pending(
-        update_months(guess_state, pattern, rule.earliest_period, facts.listing), pattern, PendingGuess()
-    )
+    guess_state = update_months(guess_state, pattern, rule.earliest_period, facts.listing)
+    return add_pending(guess_state, pattern, PendingGuess())
 
 
 def _apply_list(
     guess_state: GuessState, facts: VisitFacts, listing: Listing, now: float, limits: GuessLimits
 ) -> GuessState:
-    place = to_relative_url(facts.url)
-    guess_state = _count_section(guess_state, place)
+    relative_url = to_relative_url(facts.url)
+    guess_state = count_section(guess_state, relative_url)
     if limits.with_archives:
         guess_state = update_from_linked_archive(guess_state, facts.url, listing, facts.new_urls, now)
-    # The list of a month goes on with the month before it, unless it says otherwise.
+    # The list of a month continues with the month before, unless it has its own page numbers.
     if limits.with_lists and (
         listing.numbering is not None or archive_pattern(facts.url, guess_state.archives)[1] is None
     ):
-        guess_state = record_list_page(guess_state, place, listing.numbering, _to_list_page(facts), now)
+        guess_state = record_list_page(guess_state, relative_url, listing.numbering, _to_list_page(facts), now)
     return guess_state
 
 
@@ -299,26 +284,25 @@ def _add_pending_archives(
     guess_state: GuessState, waiting_high: int | None, now: float, limits: GuessLimits, budget: GuessBudget
 ) -> GuessState:
     if not guess_state.archives_at:
-        guess_state = msgspec.structs.replace(guess_state, archives_at=now)  # the first day begins
+        guess_state = replace(guess_state, archives_at=now)  # the interval begins with the first visit
     if not should_try_archives(guess_state, now, waiting_high, limits.archives_below, limits.archives_every_seconds):
         return guess_state
     at_a_time = limits.archives_at_a_time if budget.has_ratio_budget else 1
     if now >= guess_state.archives_at + limits.archives_every_seconds:
-        guess_state, at_a_time = msgspec.structs.replace(guess_state, archives_at=now), limits.archives_a_day
+        guess_state, at_a_time = replace(guess_state, archives_at=now), limits.archives_a_day
     unanswered = sum(_is_unanswered(rule, now) for rule in guess_state.archives.values())
     most = min(budget.archives, at_a_time - unanswered)
     if most <= 0:
         return guess_state
     for pattern in archives_to_try(guess_state, now, most, with_further=budget.has_ratio_budget):
-        guess_state = (
-            add_pending(guess_state, pattern, PendingGuess()) if pattern not in guess_state.pending else guess_state
-        )
+        if pattern not in guess_state.pending:
+            guess_state = add_pending(guess_state, pattern, PendingGuess())
     return guess_state
 
 
 def _is_unanswered(rule: ArchiveRule, now: float) -> bool:
-    is_led_on = rule.why == _TO_SLASH and now < rule.at + _FOLLOWED_WITHIN_SECONDS
-    return is_led_on or (rule.guessed_period is not None and not is_worth_trying(rule, now))
+    is_redirect_pending = rule.why == _TO_SLASH and now < rule.at + _FOLLOWED_WITHIN_SECONDS
+    return is_redirect_pending or (rule.guessed_period is not None and not is_worth_trying(rule, now))
 
 
 def _make_guesses(
@@ -330,14 +314,14 @@ def _make_guesses(
     budget: GuessBudget,
     is_running_out: bool,
 ) -> tuple[GuessState, tuple[Guess, ...]]:
-    """As many of the owed guesses as there is room for; a few of each kind are looked at each time.
+    """Make as many pending guesses as the budget allows, checking a limited number of each kind.
 
-    Lists that show no further page wait until the host runs dry: guesses come last anyway, and by then the host has
-    shown how it numbers its lists.
+    Lists without any sign of further pages wait until the host runs out of tasks: by then it has shown how it numbers
+    its lists.
     """
     origin = url[: len(url) - len(to_relative_url(url))]
     guesses: list[Guess] = []
-    kept: dict[str, PendingGuess] = {}
+    still_pending: dict[str, PendingGuess] = {}
     archives = [*islice((pattern for pattern in guess_state.pending if "{n}" not in pattern), MAX_PENDING_CHECKED)]
     for pattern in archives:
         rule = guess_state.archives.get(pattern)
@@ -349,24 +333,24 @@ def _make_guesses(
     for pattern, pending_guess in pending_lists(
         guess_state, is_running_out, limits.lists.max_pages, MAX_PENDING_CHECKED
     ):
-        kept_rule = guess_state.lists.get(pattern)
-        is_going_on = kept_rule is not None and kept_rule.state == "valid"
-        if len(guesses) - made >= (budget.max_lists if is_going_on else budget.lists):
+        list_rule = guess_state.lists.get(pattern)
+        is_continued = list_rule is not None and list_rule.state == "valid"
+        if len(guesses) - made >= (budget.max_lists if is_continued else budget.lists):
             continue
         guess_state, pattern, pending_guess = adopt_host_style(
             remove_pending(guess_state, pattern), pattern, pending_guess
         )
         prospect = guess_prospect(guess_state, pattern, pending_guess, now, limits.ratio, waiting)
         if prospect == "open":
-            kept[pattern] = pending_guess
+            still_pending[pattern] = pending_guess
         elif prospect == "good":
             guess_state, one = _make_list_guess(guess_state, origin, pattern, pending_guess, now)
             guesses.append(one)
-    guess_state = msgspec.structs.replace(
+    guess_state = replace(
         guess_state,
         guesses_made=guess_state.guesses_made + len(guesses),
         archives_made=guess_state.archives_made + made,
-        pending={**guess_state.pending, **kept},
+        pending={**guess_state.pending, **still_pending},
     )
     return guess_state, tuple(guesses)
 
@@ -375,7 +359,7 @@ def _make_list_guess(
     guess_state: GuessState, origin: str, pattern: str, pending: PendingGuess, now: float
 ) -> tuple[GuessState, Guess]:
     url = origin + pattern.replace("{n}", str(pending.last_known + pending.step))
-    why = "no further page is linked" if pending.is_unnumbered else f"{pending.last_known} is the last one known"
+    why = "no further page is linked" if pending.is_unnumbered else f"page {pending.last_known} is the last known one"
     guess = Guess(url, Source.PAGINATION, f"{pattern}: {why}", pending.depth)
     return record_list_guess(guess_state, pattern, pending, now), guess
 
@@ -389,31 +373,20 @@ def _make_archive_guess(
     period = next_period(pattern, rule, now, guess_state.signs.newest)
     if period is None and "{" in pattern:
         return guess_state, None
-    why = f"{pattern} has worked" if rule.worked else "a usual place"
+    why = f"{pattern} has worked" if rule.worked else "common path"
     state: RuleState = "valid" if rule.worked else "tried"
-    asked = msgspec.structs.replace(rule, state=state, earliest_period=period, guessed_period=period or 0, at=now)
-    return store_archive_rule(guess_state, pattern, asked), Guess(
-        origin + fill_pattern(pattern, period), Source.ARCHIVE, why
-    )
-
-
-def _count_section(guess_state: GuessState, relative_url: str) -> GuessState:
-    found = _SECTION.match(relative_url.partition("?")[0])
-    if found is None:
-        return guess_state
-    counts = dict(guess_state.sections)
-    counts[found[1]] = counts.get(found[1], 0) + 1
-    if len(counts) > MAX_SECTIONS:
-        del counts[min(counts, key=lambda name: (counts[name], name == found[1], name))]
-    return msgspec.structs.replace(guess_state, sections=counts)
+    guessed = replace(rule, state=state, earliest_period=period, guessed_period=period or 0, at=now)
+    guess = Guess(origin + fill_pattern(pattern, period), Source.ARCHIVE, why)
+    return store_archive_rule(guess_state, pattern, guessed), guess
 
 
 def _to_list_page(facts: VisitFacts) -> ListPage:
-    trace = facts.listing.link_fingerprint if facts.listing is not None else b""
+    link_fingerprint = facts.listing.link_fingerprint if facts.listing is not None else b""
     links = facts.listing.links if facts.listing is not None else 0
     return ListPage(
-        facts.content_hash, facts.fingerprint, trace, facts.new_urls, facts.depth, links, facts.words, facts.is_hub
-    )
+        facts.content_hash, facts.fingerprint, link_fingerprint, facts.new_urls,
+        facts.depth, links, facts.words, facts.is_hub,
+    )  # fmt: skip
 
 
 def _missing_page_reason(facts: VisitFacts) -> str:

@@ -1,7 +1,7 @@
-"""Pages that a list links to itself, in their order: the second one says whether there is a third.
+"""Visits the linked pages of a list in order: whether the second page has content decides about the third.
 
-Pagers link further than their lists go. So the pages are asked for one after the other until one of them has shown
-something, and none that comes after an empty one.
+Pagers may link beyond the end of a list. So the pages are requested one at a time until one beyond the first had
+content, and none after an empty one.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from tenax.model import GuessState
 
 
 def past_end_reason(guess_state: GuessState, url: str, via: str | None) -> str | None:
-    """Why a linked page of a list is not worth a request: only the list leads there, and it is over before."""
-    own = own_list_page(url, via) if guess_state.lists else None
-    rule = guess_state.lists.get(own.pattern) if own is not None else None
-    if own is None or rule is None or not rule.empty_at or own.number <= rule.empty_at:
+    """Why a linked page of a list is skipped: only the list links to it, and the list ended before it."""
+    page = own_list_page(url, via) if guess_state.lists else None
+    rule = guess_state.lists.get(page.pattern) if page is not None else None
+    if page is None or rule is None or not rule.empty_at or page.number <= rule.empty_at:
         return None
-    return f"{rule.empty_at} of {own.pattern} showed nothing that the pages before it had not"
+    return f"page {rule.empty_at} of {page.pattern} had nothing new compared with the pages before it"
 
 
 def own_list_page(url: str, via: str | None) -> PagedUrl | None:
-    """The page of a list that this surely is, if it was found on another page of the same list."""
-    own = parse_paged_url(url) if via is not None else None
-    if own is None or via is None or not own.is_sure:
+    """The list page that this URL certainly is, if it was found on another page of the same list."""
+    page = parse_paged_url(url) if via is not None else None
+    if page is None or via is None or not page.is_sure:
         return None
-    before, place = parse_paged_url(via), to_relative_url(via)
-    is_found_there = before is not None and before.pattern == own.pattern
-    return own if is_found_there or place.rstrip("/") == own.first_page.rstrip("/") else None
+    via_page, via_relative = parse_paged_url(via), to_relative_url(via)
+    is_same_list = via_page is not None and via_page.pattern == page.pattern
+    return page if is_same_list or via_relative.rstrip("/") == page.first_page.rstrip("/") else None
 
 
 def is_unproven(guess_state: GuessState, pattern: str) -> bool:
-    """Whether no page of a list but its first is known to show anything."""
+    """Whether only the first page of a list is known to have content."""
     rule = guess_state.lists.get(pattern)
     return rule is None or rule.last_known <= 1
 
 
 def is_beyond_next(guess_state: GuessState, page: PagedUrl) -> bool:
-    """Whether there is a page between this one and the last that was read of its list."""
+    """Whether there are unread pages between the last known page of the list and this one."""
     rule = guess_state.lists.get(page.pattern)
     return rule is not None and rule.step > 0 and page.number > rule.last_known + rule.step

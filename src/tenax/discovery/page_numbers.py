@@ -1,7 +1,7 @@
-"""Which number of a URL counts the pages of a list, and what the links of a page say about the others.
+"""Recognises page numbers of lists in URLs, and how a page's links number the other pages.
 
-A false pattern costs requests: dates, ids and versions are numbers too. Some ways of writing are sure by themselves,
-`?page=2` or `/page/2`; others, `?p=2` or `/2/`, count only when the links of the page bear them out.
+A wrong pattern costs requests: dates, ids and versions are numbers too. Some forms, `?page=2` or `/page/2`, are
+certain; others, `?p=2` or `/2/`, count only when the links of the page confirm them.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _PAGE_NAMES = frozenset(
     {"page", "paged", "pg", "pagenum", "pageno", "page_no", "page_num", "pagenumber", "page_number", "pageindex"}
     | {"page_index", "currentpage", "current_page", "cur_page", "curpage", "_page", "_paged", "sf_paged", "wpv_paged"}
     | {"seite", "pagina", "pagine", "strona", "sida", "side", "sivu", "sayfa", "stranka", "halaman", "trang"}
-    | {"pagen_1", "pagen_2", "pagen_3"}  # Bitrix numbers the lists of a page too
+    | {"pagen_1", "pagen_2", "pagen_3"}  # Bitrix also numbers the lists on a page
 )
 _OFFSET_NAMES = frozenset({"offset", "start", "skip", "from", "startrow", "startindex", "start_index", "limitstart"})
 _WEAK_NAMES = frozenset({"p", "pag", "pn"})  # `p=` is a post's id in WordPress
 _MAX_PAGE_DIGITS = 5
-_MAX_OFFSET_DIGITS = 6  # more digits are a date or a timestamp
+_MAX_OFFSET_DIGITS = 6  # more digits: a date or a timestamp
 _MAX_WEAK_NUMBER = 999
 _MAX_STEP = 1000
 
@@ -37,29 +37,29 @@ _LINK_FINGERPRINT_BITS = 512
 
 
 class PagedUrl(Value, frozen=True):
-    """A URL that is, or may be, one page of a list. Places are path and query: a host's rules need no host."""
+    """A URL that is, or may be, one page of a list. URLs are stored as path and query: the rules belong to one host."""
 
     pattern: str
-    """The place with `{n}` for the number."""
+    """The relative URL with `{n}` for the number."""
     number: int
     first_page: str
-    """The place of the first page, as sites usually write it."""
+    """The relative URL of the first page, as sites usually write it."""
     is_offset: bool = False
-    """The number counts entries; how many make a page, only other pages tell."""
+    """The number counts entries; only other pages show how many make a page."""
     is_sure: bool = True
-    """False: it counts pages only if links bear it out."""
+    """False: it counts pages only if links confirm it."""
 
 
 class Numbering(Value, frozen=True):
-    """How the pages of a list are numbered, as one of them tells it."""
+    """How the pages of a list are numbered, as seen from one of them."""
 
     pattern: str
     number: int
-    """Of the page itself: 1, or 0 for entries, where its URL has none."""
+    """The page's own number; if its URL has none, 1, or 0 for offsets."""
     last_known: int
-    """The highest number that it is or links to."""
+    """The highest number among the page and its links."""
     step: int = 1
-    """0: it could not be told."""
+    """0: unknown."""
 
 
 def to_relative_url(url: str) -> str:
@@ -68,37 +68,36 @@ def to_relative_url(url: str) -> str:
 
 
 def parse_paged_url(url: str) -> PagedUrl | None:
-    """What the URL itself says, sure or not."""
-    place = to_relative_url(url)
-    if "{n}" in place:
-        return None  # it would be taken for a pattern
-    path, _, query = place.partition("?")
+    """What the URL alone says, certain or not."""
+    relative_url = to_relative_url(url)
+    if "{n}" in relative_url:
+        return None  # it would be mistaken for a pattern
+    path, _, query = relative_url.partition("?")
     in_query = _parse_query(path, query) if query else None
     if in_query is not None and in_query.is_sure:
         return in_query
-    return _parse_path(path, place[len(path) :]) or in_query
+    return _parse_path(path, relative_url[len(path) :]) or in_query
 
 
 def page_url_prefix(url: str) -> str:
-    """If this is a page of a list, the URLs of all its others begin so; a quick way to leave out most links."""
-    own, place = parse_paged_url(url), to_relative_url(url)
-    before = own.pattern.partition("{n}")[0] if own is not None else place
+    """If this is a page of a list, the URLs of its other pages begin with this; a fast filter for links."""
+    own, relative_url = parse_paged_url(url), to_relative_url(url)
+    before = own.pattern.partition("{n}")[0] if own is not None else relative_url
     stem = _first_page_key(before.partition("?")[0])
     name, dot, ending = stem.rpartition(".")
-    return url[: len(url) - len(place)] + (name if dot and "/" not in ending else stem)
+    return url[: len(url) - len(relative_url)] + (name if dot and "/" not in ending else stem)
 
 
 def find_numbering(url: str, links: Iterable[str], rel_next: str | None = None) -> Numbering | None:
-    """How the list goes on of which this URL is a page; None when there is no sign that it does.
+    """How the list of this URL continues; None if there is no sign that it does.
 
-    `links` are those of the page to its own host; without a digit they tell nothing. What the page calls its next one
-    is believed before everything else.
+    `links` are those of the page to its own host; links without a digit are ignored. rel=next takes precedence.
     """
     return find_numbering_among(url, map(parse_paged_url, links), parse_paged_url(rel_next) if rel_next else None)
 
 
 def find_numbering_among(url: str, others: Iterable[PagedUrl | None], following: PagedUrl | None) -> Numbering | None:
-    """The same, of what `parse_paged_url` said of the links."""
+    """The same, for links already parsed by `parse_paged_url`."""
     own, here = parse_paged_url(url), _first_page_key(to_relative_url(url))
     linked: dict[str, list[PagedUrl]] = {}
     for other in (following, *others):
@@ -118,7 +117,7 @@ def find_numbering_among(url: str, others: Iterable[PagedUrl | None], following:
 
 
 def link_fingerprint(links: Iterable[str]) -> bytes:
-    """A small imprint of where a list leads to, for `count_new_links`. Leave out its other pages: they tell nothing."""
+    """A fingerprint of a list's links for `count_new_links`. Leave out links to its other pages."""
     bits = 0
     for link in links:
         bits |= 1 << crc32(link.encode()) % _LINK_FINGERPRINT_BITS
@@ -126,14 +125,14 @@ def link_fingerprint(links: Iterable[str]) -> bytes:
 
 
 def count_new_links(before: bytes, after: bytes) -> int:
-    """About how many links the second page has that the first had not; never more than there are."""
+    """About how many links the second page has that the first has not; never more than the true number."""
     return (int.from_bytes(after, "little") & ~int.from_bytes(before, "little")).bit_count()
 
 
 def _parse_query(path: str, query: str) -> PagedUrl | None:
     params = query.split("&")
     possible: list[PagedUrl] = []
-    for place, param in enumerate(params):
+    for index, param in enumerate(params):
         name, _, value = param.partition("=")
         name = name.lower()
         if not (value.isascii() and value.isdecimal() and len(value) <= _MAX_OFFSET_DIGITS):
@@ -144,8 +143,8 @@ def _parse_query(path: str, query: str) -> PagedUrl | None:
             continue
         if _has_leading_zero(value) or (not is_offset and len(value) > _MAX_PAGE_DIGITS):
             continue
-        numbered = "&".join((*params[:place], f"{param[: len(param) - len(value)]}{{n}}", *params[place + 1 :]))
-        others = "&".join((*params[:place], *params[place + 1 :]))
+        numbered = "&".join((*params[:index], f"{param[: len(param) - len(value)]}{{n}}", *params[index + 1 :]))
+        others = "&".join((*params[:index], *params[index + 1 :]))
         first = f"{path}?{others}" if others else path
         possible.append(PagedUrl(f"{path}?{numbered}", int(value), first, is_offset, is_sure))
     return min(possible, key=lambda found: (not found.is_sure, found.is_offset), default=None)
@@ -172,19 +171,19 @@ def _parse_path(path: str, tail: str) -> PagedUrl | None:
 
 
 def _may_be_page_number(before: str, mark: str, word: str, number: str, after: str) -> bool:
-    """/2/, /p2 or -2.html, and no date."""
+    """/2/, /p2 or -2.html, but not a date."""
     if int(number) > _MAX_WEAK_NUMBER or number == "0" or _ENDS_IN_DATE.search(before.removesuffix(mark)):
         return False
     return mark == "/" or (word == "p" and mark != "_") or (mark != "" and after.startswith("."))
 
 
 def _has_leading_zero(number: str) -> bool:
-    """Whoever writes 07 does not count on from there as we would."""
+    """A site that writes 07 does not number its pages the way we would continue."""
     return len(number) > 1 and number.startswith("0")
 
 
 def _build_numbering(pattern: str, own: PagedUrl | None, linked: list[PagedUrl], is_next: bool) -> Numbering | None:
-    """`own` is the page itself, where it is of this pattern; `is_next`: one of the linked is its rel=next."""
+    """`own` is the page itself if it has this pattern; `is_next`: one of the links is its rel=next."""
     is_offset = any(other.is_offset for other in linked) or (own is not None and own.is_offset)
     is_sure = is_next or any(other.is_sure for other in linked) or (own is not None and own.is_sure)
     number = own.number if own is not None else 0 if is_offset else 1
@@ -196,7 +195,7 @@ def _build_numbering(pattern: str, own: PagedUrl | None, linked: list[PagedUrl],
 
 
 def _is_confirmed(numbers: set[int], number: int, is_first: bool) -> bool:
-    """Three pages in a row, this one among them. Who links to a 1 from above it lists things, not its own pages."""
+    """Three consecutive pages, this one among them. A first page that links to a 1 lists items, not its own pages."""
     if is_first and 1 in numbers:
         return False
     together = numbers | {number}
@@ -210,6 +209,6 @@ def _page_step(numbers: list[int]) -> int:
 
 
 def _first_page_key(relative_url: str) -> str:
-    """First pages are written with and without their slash, or as index.html."""
+    """First pages are written with or without a slash, or as index.html."""
     path, mark, query = relative_url.partition("?")
     return _INDEX_NAME.sub("", path) + mark + query

@@ -1,8 +1,8 @@
-"""Guesses that something on the site speaks for, and that a limit keeps from being made.
+"""Pending guesses that have evidence but are held back by a limit.
 
-They stay owed in the host's record, so a run with a higher limit makes them. Only guesses with evidence count: the next
-page of a list that shows page numbers, an archive pattern that has worked. Usual places that nothing points to are
-tried as far as the budget goes, and none of them is owed: there is always one more that could be tried.
+They stay in the host's record, so a run with a higher limit makes them. Only guesses with evidence count: the next page
+of a list that shows page numbers, an archive pattern that has worked. Common paths without evidence are tried within
+the budget and never count: there would always be one more.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from tenax.discovery.pagination import guess_prospect, has_max_guesses, is_unnum
 from tenax.model import GuessState, PendingGuess, Value
 
 BUDGET, LIST_PAGES = "guesses", "pages_guessed"
-"""The names of the limits, as they are counted with the page."""
+"""The limits, as they are counted with the page."""
 
 
 class LimitedGuess(Value, frozen=True):
-    """A guess that is owed."""
+    """A pending guess that a limit holds back."""
 
     relative_url: str
     """Path and query."""
     limit: str
-    """What keeps it from being made."""
+    """The limit that holds it back."""
     is_archive: bool = False
     depth: int = 1
 
 
 def limited_guesses(guess_state: GuessState, now: float, limits: GuessLimits) -> dict[str, LimitedGuess]:
-    """Every guess that is owed and has evidence, by its pattern, whether there is room for it or not."""
+    """Every pending guess with evidence, by pattern, whether the budget has room for it or not."""
     if not limits.is_enabled:
         return {}
     found = (
@@ -43,22 +43,22 @@ def limited_guesses(guess_state: GuessState, now: float, limits: GuessLimits) ->
 def count_limited_guesses(
     before: GuessState, after: GuessState, url: str, now: float, limits: GuessLimits
 ) -> dict[str, int]:
-    """How many guesses that the page of this visit speaks for were not made, by the limit that kept them back."""
+    """How many guesses suggested by the page of this visit were not made, by limit."""
     if not limits.is_enabled or not after.pending:
         return {}
     own = _pending_patterns(after, url)
     patterns = [pattern for pattern in after.pending if pattern in own or pattern not in before.pending]
-    room = remaining_guess_budget(after, limits.ratio, limits.min_guesses) if patterns else None
+    budget = remaining_guess_budget(after, limits.ratio, limits.min_guesses) if patterns else None
     counts: dict[str, int] = {}
     for pattern in patterns:
         one = _limited_guess(after, pattern, after.pending[pattern], now, limits)
-        if one is not None and room is not None and (one.limit != BUDGET or not _has_budget(after, pattern, room)):
+        if one is not None and budget is not None and (one.limit != BUDGET or not _has_budget(after, pattern, budget)):
             counts[one.limit] = counts.get(one.limit, 0) + 1
     return counts
 
 
 def is_pending_guess(guess_state: GuessState, url: str) -> bool:
-    """Whether this very page of a list, or of an archive that has worked, is owed."""
+    """Whether this page of a list, or of an archive that has worked, is a pending guess."""
     if not guess_state.pending:
         return False
     own = parse_paged_url(url)
@@ -76,13 +76,13 @@ def is_pending_guess(guess_state: GuessState, url: str) -> bool:
 
 
 def _pending_patterns(guess_state: GuessState, url: str) -> set[str]:
-    own, place = parse_paged_url(url), to_relative_url(url)
-    of_place = {
+    own, relative_url = parse_paged_url(url), to_relative_url(url)
+    of_list = {
         pattern
         for pattern, pending_guess in guess_state.pending.items()
-        if pending_guess.relative_url and pending_guess.relative_url == place
+        if pending_guess.relative_url and pending_guess.relative_url == relative_url
     }
-    return of_place | {archive_pattern(url, guess_state.archives)[0]} | ({own.pattern} if own is not None else set())
+    return of_list | {archive_pattern(url, guess_state.archives)[0]} | ({own.pattern} if own is not None else set())
 
 
 def _limited_guess(

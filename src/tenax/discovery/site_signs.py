@@ -1,6 +1,6 @@
-"""Whether a host is a news site or a blog, by what its pages show: only there are guesses worth their requests.
+"""Whether a host is a news site or a blog, judged by its pages: only there are guesses worth their requests.
 
-Elsewhere an archive or a next page that nobody links to is rarely there, and each guess is a 404 in somebody's log.
+On other sites an archive or next page that nothing links to rarely exists, and each guess is a 404 in the site's log.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ import re
 
 import msgspec
 
-from tenax.discovery.pagination import has_numbered_lists
+from tenax.discovery.numbering_styles import has_numbered_lists
 from tenax.model import GuessState, GuessVerdict, SiteSigns, Value
 
 MIN_DATED_PAGES = 3
-"""Pages with a date, of one kind, that are no accident."""
+"""Pages of one kind with a date; fewer may be coincidence."""
 MIN_ARTICLES = 5
 MIN_SIGNS = 2
 MAX_DATED_PATHS = 3
+MAX_SECTIONS = 16
 GUESSING_VERDICTS: frozenset[GuessVerdict] = frozenset({"asked", "news"})
 
 NEWS_SECTIONS = frozenset(
@@ -26,13 +27,14 @@ NEWS_SECTIONS = frozenset(
     | {"haberler", "wiadomosci", "aktualnosci"}
 )
 
+_SECTION = re.compile(r"/([A-Za-z%][A-Za-z%0-9_-]{1,40})(?=/|$)")
 _DATED_PATH = re.compile(
     r"(?P<before>(?:/[A-Za-z%_-]{1,40}){0,3})/(?P<year>(?:199|20\d)\d)(?:/(?P<month>0[1-9]|1[0-2]))?(?:/\d\d)?/[^/?]{3,}"
 )
 
 
 class PageSigns(Value, frozen=True):
-    """What one page of a host shows."""
+    """Signs found on one page of a host."""
 
     relative_url: str
     """Its path and query."""
@@ -40,13 +42,13 @@ class PageSigns(Value, frozen=True):
     published: str | None = None
     """An ISO date."""
     has_feed: bool = False
-    """It names a feed, or is one."""
+    """It links to a feed, or is one."""
     is_sitemap: bool = False
-    """It is no page, but a sitemap that names something."""
+    """It is a sitemap with entries, not a page."""
 
 
 def add_page_signs(signs: SiteSigns, page: PageSigns) -> SiteSigns:
-    """The signs of a host after one more of its pages was read."""
+    """The signs of a host after one more page was read."""
     month = _parse_month(page.published) if page.published else 0
     dated = _DATED_PATH.match(page.relative_url)
     paths = signs.dated_paths
@@ -68,7 +70,7 @@ def add_page_signs(signs: SiteSigns, page: PageSigns) -> SiteSigns:
 
 
 def news_signs(guess_state: GuessState) -> tuple[str, ...]:
-    """What says that the host is a news site or a blog, in words; the first two kinds say it by themselves."""
+    """The reasons to consider the host a news site or a blog; each of the first two kinds is sufficient alone."""
     signs = guess_state.signs
     found = []
     if signs.dated_articles >= MIN_DATED_PAGES:
@@ -97,8 +99,8 @@ def is_news_site(guess_state: GuessState) -> bool:
 def guess_verdict(guess_state: GuessState, setting: str, rate_per_second: float) -> GuessVerdict:
     """Whether guesses are made on this host, and why.
 
-    A host without a rate limit is somebody's own site, unless they asked for guesses. What was once found to be a news
-    site stays one.
+    A host without a rate limit is the user's own site: no guesses unless requested. A host once judged a news site
+    stays one.
     """
     if setting == "never":
         return "never"
@@ -107,6 +109,18 @@ def guess_verdict(guess_state: GuessState, setting: str, rate_per_second: float)
     if rate_per_second == 0:
         return "own_site"
     return "news" if guess_state.verdict == "news" or is_news_site(guess_state) else "no_signs"
+
+
+def count_section(guess_state: GuessState, relative_url: str) -> GuessState:
+    """Count the section of a list, its first path segment."""
+    found = _SECTION.match(relative_url.partition("?")[0])
+    if found is None:
+        return guess_state
+    counts = dict(guess_state.sections)
+    counts[found[1]] = counts.get(found[1], 0) + 1
+    if len(counts) > MAX_SECTIONS:
+        del counts[min(counts, key=lambda name: (counts[name], name == found[1], name))]
+    return msgspec.structs.replace(guess_state, sections=counts)
 
 
 def _parse_month(day: str) -> int:

@@ -1,23 +1,23 @@
-"""Fetching: one request, through the guard, with limits on everything; what came back, as a value.
+"""Fetching: one request, through the SSRF guard, with limits on everything; the result is a value.
 
-The way of a request: `guard` checks the address it would connect to, a `Transport` carries it, `bodies` decodes what
-arrives within the size it may have, `classify` reads the status, `redirects` says where a Location leads, and
-`retry` turns the outcome into a plan. All but the transport, the guard's name look-up and `pipeline` are pure.
+A request passes these steps: `guard` checks the address, a `Transport` sends the request, `bodies` decodes the body
+within its size limit, `classify` interprets the status, `redirects` resolves a Location, and `retry` turns the outcome
+into a plan. All but the transports, the guard's DNS look-up and `pipeline` are pure.
 
-What this room promises:
+Promises of this package:
 
-- **No exception leaves a transport.** Whatever the other side does becomes a `Response`, a `Failed` or a `Refused`;
-  a `Deferred` says that now is not the time: nothing was sent, or there was no memory for the answer.
-- **Nothing is sent too late.** Right before the first byte the time is looked at once more: a process that was put to
-  sleep in between may have lost its turn to others.
-- **Everything ends.** One deadline covers look-up, connection, headers and body; a body stops at its cap, decoded.
-- **Bounded together.** The bodies of all visits share one budget of bytes (`reservation`); one that finds no room waits.
-- **Whole or not at all.** A body cut short is a failure, never a page. Only of a robots.txt or a list of URLs that is
-  larger than it may be the beginning is taken.
-- **Only checked addresses are connected to**, for pages, redirects and robots.txt alike, and by tunnels through
-  proxies. Only an http proxy that is asked for an http page looks the checked name up by itself. No text names one.
-- **A proxy's secrets are for the proxy.** No origin hears them, no text shows them. A host with proxies is never
-  asked without one. What a proxy fails at is a failure of its own kind, and not the host's.
+- **No exception leaves a transport.** Every result is a `Response`, `Failed`, `Refused` or `Deferred`. `Deferred`:
+  nothing was sent, or there was no memory for the body.
+- **Nothing is sent too late.** The time is checked right before the first byte: a suspended process may have lost its
+  permit to others.
+- **Everything ends.** One deadline covers look-up, connection, headers and body; a decoded body has a maximum size.
+- **Shared memory limit.** The bodies of all visits share one byte budget (`reservation`); a body without room waits.
+- **Whole or not at all.** A truncated body is a failure, never a page. Only an oversized robots.txt or URL list
+  is cut and used.
+- **Only checked addresses are connected to**, for pages, redirects and robots.txt, and by tunnels through proxies. Only
+  an http proxy asked for an http page resolves the checked name itself. No message contains an address.
+- **Proxy credentials go to the proxy only.** No origin receives them, no message contains them. A host with proxies is
+  never requested without one. A failure of a proxy has its own kind and does not count against the host.
 """
 
 from __future__ import annotations
@@ -29,66 +29,66 @@ from tenax.fetch.headers import Headers, Profile
 from tenax.model import AddressClass, Deferred, Failed, FetchRecord, Refused, TransportKind, Value
 
 if TYPE_CHECKING:
-    from tenax.fetch.body_budget import MemoryReservation  # readers do without asyncio
+    from tenax.fetch.body_budget import MemoryReservation  # readers do not load asyncio
 
 MAX_CONTENT_TYPE_CHARS: Final = 1000
-"""Kept of a Content-Type, as of any other header."""
+"""Maximum stored length of a Content-Type, as of any other header."""
 
 
 class Request(Value, frozen=True):
-    """One request. Redirects are answers here, not followed."""
+    """One request. Redirects are responses here, not followed."""
 
     url: str
-    """Absolute and escaped, as the URL parser writes it."""
+    """Absolute and escaped, as written by the URL parser."""
     max_body_bytes: int
-    """Of the decoded body; a longer one fails as too large, unless its beginning is enough."""
+    """Of the decoded body; a longer one fails as too large unless `may_truncate`."""
     total_timeout_seconds: float
     headers: tuple[tuple[str, str], ...] = ()
-    """Besides the ones every request of the transport carries."""
+    """In addition to the transport's own headers."""
     headers_timeout_seconds: float = 3600.0
-    """From the request sent to its answer's headers."""
+    """From the request sent to the response headers."""
     body_timeout_seconds: float = 3600.0
-    """The longest silence within a body."""
+    """Maximum time without data while the body is received."""
     method: Literal["GET", "HEAD"] = "GET"
     verify_tls: bool = True
-    """False: any certificate will do, and the answer says so."""
+    """False: any certificate is accepted, and the response records it."""
     default_headers: tuple[tuple[str, str], ...] = ()
-    """Headers of this site instead of those that every request of the transport carries."""
+    """Replaces the transport's own headers for this site."""
     profile: Profile | None = None
-    """Whose handshake goes with them, of this site instead of the transport's."""
+    """Replaces the transport's TLS profile for this site."""
     connect_timeout_seconds: float | None = None
-    """For look-up and connection, of this site instead of the transport's."""
+    """Replaces the transport's timeout for look-up and connection for this site."""
     settle_seconds: float | None = None
-    """How long a rendered page may go on changing, of this site instead of the browser's."""
+    """Replaces the browser's settle time for this site."""
     max_subrequests: int | None = None
-    """What a rendered page may ask for besides itself, of this site instead of the browser's."""
+    """Replaces the browser's limit of subrequests for this site."""
     may_truncate: bool = False
-    """Of a body that is too large, as much as it may have is taken. A bomb fails all the same."""
+    """A body that is too large is cut at the limit. A decompression bomb still fails."""
     send_by: float = math.inf
-    """Nothing is sent from this time on: the host may be somebody else's by then."""
+    """Nothing is sent from this time on: the permit has expired."""
     reservation: MemoryReservation | None = None
-    """The memory that its body may take; None: as much as it likes."""
+    """The memory that its body may use; None: unlimited."""
 
 
 class Response(Value, frozen=True):
-    """An answer that came whole."""
+    """A complete response."""
 
     url: str
     status: int
     headers: Headers
     body: bytes
-    """Decoded. For a status of 300 and above it may be empty though one was sent."""
+    """Decoded. For a status of 300 and above it may be empty even if one was sent."""
     wire_bytes: int
-    """Of the body as it was sent."""
+    """Size of the body as sent."""
     started_at: float
     answered_at: float
-    """When the headers were here: politeness counts from this time."""
+    """When the headers arrived: the rate limit counts from this time."""
     finished_at: float
     protocol: str = "HTTP/1.1"
     transport: TransportKind = TransportKind.HTTP
     address_class: AddressClass = ""
     proxy: str = ""
-    """The name of the proxy that it came through."""
+    """Name of the proxy used."""
     is_unverified: bool = False
     """True when the certificate was not checked."""
 
@@ -98,7 +98,7 @@ class Response(Value, frozen=True):
 
     @property
     def content_type(self) -> str:
-        """As sent, its first characters; bytes that are no text are replaced, for this is stored."""
+        """As sent, cut at the maximum length; invalid bytes are replaced, because it is stored."""
         text = self.headers.get("Content-Type", "")[:MAX_CONTENT_TYPE_CHARS]
         return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
@@ -112,7 +112,7 @@ class Response(Value, frozen=True):
 
     @property
     def record(self) -> FetchRecord:
-        """The measurements, to be kept with the visit."""
+        """The measurements stored with the visit."""
         return FetchRecord(
             status=self.status,
             content_type=self.content_type or None,
@@ -129,13 +129,13 @@ class Response(Value, frozen=True):
 
 
 class Transport(Protocol):
-    """Carries requests. Used by many visits at once."""
+    """Sends requests, many at the same time."""
 
     async def get(self, request: Request) -> Response | Failed | Refused | Deferred:
-        """Send it and wait for the whole answer, within the request's deadline. Deferred: nothing was sent."""
+        """Send the request and wait for the whole response, within its deadline. Deferred: nothing was sent."""
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
 
 
 __all__ = ["Request", "Response", "Transport"]

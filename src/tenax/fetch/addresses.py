@@ -1,4 +1,4 @@
-"""Which addresses are public: everything that is not set aside for something else (IANA's special registries)."""
+"""Which IP addresses are public: all that are not in IANA's special-purpose registries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RESERVED_V4 = tuple(
         "10.0.0.0/8",
         "100.64.0.0/10",  # carriers' NAT
         "127.0.0.0/8",
-        "169.254.0.0/16",  # link-local, and the clouds' metadata services
+        "169.254.0.0/16",  # link-local, and cloud metadata services
         "172.16.0.0/12",
         "192.0.0.0/24",  # protocol assignments
         "192.0.2.0/24",  # documentation
@@ -31,23 +31,23 @@ _RESERVED_V4 = tuple(
     )
 )
 
-# Global unicast is one block; what lies outside of it is loopback, link-local, unique local, multicast or unassigned.
+# Global unicast is one block; outside of it are loopback, link-local, unique local, multicast or unassigned.
 _GLOBAL_V6 = IPv6Network("2000::/3")
 _RESERVED_V6 = tuple(
     IPv6Network(text)
     for text in (
         "2001::/23",  # protocol assignments; Teredo is among them
         "2001:db8::/32",  # documentation
-        "2002::/16",  # 6to4: an IPv4 address of anyone's choice inside
+        "2002::/16",  # 6to4: contains any IPv4 address
         "3fff::/20",  # documentation
     )
 )
-# RFC 6052: how a network without IPv4 reaches IPv4 hosts. As public as the address inside.
+# RFC 6052: how IPv6-only networks reach IPv4 hosts. As public as the embedded address.
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def parse_address(text: str) -> Address | None:
-    """The address that this text spells, as a URL or a resolver writes it; None when it is something else."""
+    """The address written in a URL or by a resolver; None if the text is not an address."""
     try:
         return ip_address(text)
     except ValueError:
@@ -62,7 +62,7 @@ def parse_network(text: str) -> Network:
 
 
 def is_public(given: Address, allowed: tuple[Network, ...] = ()) -> bool:
-    """True when anyone may connect to it, or when it lies in an allowed network."""
+    """Whether it is a public address, or in an allowed network."""
     inner = _embedded_address(given)
     if any(candidate in net for candidate in (given, inner) for net in allowed if net.version == candidate.version):
         return True
@@ -72,7 +72,7 @@ def is_public(given: Address, allowed: tuple[Network, ...] = ()) -> bool:
 
 
 def _embedded_address(given: Address) -> Address:
-    """The IPv4 address that a connection to a mapped or NAT64 address ends at."""
+    """The IPv4 address that a mapped or NAT64 address leads to."""
     if isinstance(given, IPv6Address):
         if given.ipv4_mapped is not None:
             return given.ipv4_mapped

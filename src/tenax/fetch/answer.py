@@ -1,4 +1,4 @@
-"""What a fetch came to, with all that was learned on the way."""
+"""The result of a fetch, with everything learned from it."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from tenax.model import FetchRecord, Hop, Outcome, RobotsCopy, TransportKind, Va
 
 
 class Probe(Value, frozen=True):
-    """What a host that was down said to one small request."""
+    """The response of a host that was down to a probe."""
 
     is_up: bool
     why: str
 
 
 class FetchResult(Value, frozen=True):
-    """What a fetch came to."""
+    """The result of a fetch."""
 
     outcome: Outcome
     answered_at: float
-    """When the last answer's headers were here, or when we gave up on it."""
+    """When the last response's headers arrived, or when the request was given up."""
     requests: int = 0
-    """Sent to the host, robots.txt included: each takes its share of the pace."""
+    """Requests sent to the host, robots.txt included: each counts for the rate limit."""
     transport: TransportKind = TransportKind.HTTP
     robots: RobotsCopy | None = None
-    """The host's robots.txt, when this visit asked for it."""
+    """The host's robots.txt, if this visit fetched it."""
     probe: Probe | None = None
-    """When this visit only asked whether the host is back."""
+    """Set if this visit only probed the host."""
     response: Response | None = None
-    """The page's own answer, when one came."""
+    """The page's own response, if there was one."""
     record: FetchRecord = FetchRecord()
     redirect_target: RedirectTarget | None = None
-    """Where a redirect leads."""
+    """Target of a redirect."""
     chain: tuple[Hop, ...] = ()
-    """Every redirect up to here, this visit's included."""
+    """Every redirect so far, including this visit's."""

@@ -1,4 +1,4 @@
-"""What is kept of an answer besides its page: its headers, and the body of an error. Bounded, and without secrets."""
+"""What is stored of a response besides its page: headers and the body of an error. Size-limited, without secrets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tenax.text.masking import MASK, mask_reference, mask_text
 
 MAX_HEADERS: Final = 64
 MAX_NAME_CHARS: Final = 100
-"""A longer name is strange enough for its value to be masked; nor are many such names to be remembered."""
+"""A longer name is so unusual that its value is masked, and it is not cached."""
 MAX_VALUE_CHARS: Final = 1000
 MAX_HEADERS_CHARS: Final = 8000
 """Names and values together."""
@@ -32,7 +32,7 @@ _COOKIE_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}(?==)")
 
 
 def add_response_details(record: FetchRecord, response: Response, fetch: FetchConfig) -> FetchRecord:
-    """The measurements of a fetch, with what else is kept of its answer."""
+    """The measurements of a fetch, plus the stored headers and error body."""
     headers = select_headers(response.headers, fetch.keep_headers)
     body = error_body(response, fetch.keep_error_body_bytes)
     if not headers and not body:
@@ -41,15 +41,15 @@ def add_response_details(record: FetchRecord, response: Response, fetch: FetchCo
 
 
 def select_headers(headers: Headers, wanted: tuple[str, ...]) -> dict[str, str]:
-    """The headers of these names, `*` for all, in the order they came; several of one name are joined by commas.
+    """The headers with these names, `*` for all, in order; several with one name are joined by commas.
 
-    What would go beyond the bounds is left out. Values that may let somebody in are masked.
+    Headers beyond the limits are left out. Values that may be credentials are masked.
     """
     if not wanted:
         return {}
     names = None if ALL_HEADERS in wanted else frozenset(name.lower() for name in wanted)
-    kept: dict[str, str] = {}
-    room = MAX_HEADERS_CHARS
+    selected: dict[str, str] = {}
+    remaining_chars = MAX_HEADERS_CHARS
     for name, values in headers.lists():
         if names is not None and name not in names:
             continue
@@ -58,24 +58,24 @@ def select_headers(headers: Headers, wanted: tuple[str, ...]) -> dict[str, str]:
             value = _mask_values(name, values)
         elif len(values) > 1 or len(value) > MAX_VALUE_CHARS or "@" in value or not value.isascii():
             value = _join_values(name, values)
-        room -= len(name) + len(value)
-        if room < 0 or len(kept) >= MAX_HEADERS:
+        remaining_chars -= len(name) + len(value)
+        if remaining_chars < 0 or len(selected) >= MAX_HEADERS:
             break
-        kept[name] = value
-    return kept
+        selected[name] = value
+    return selected
 
 
 def error_body(response: Response, max_bytes: int) -> str:
-    """The beginning of what came with an error, as text; empty for other answers, and where none is kept."""
+    """The beginning of an error's body, as text; empty for other responses, and if none is stored."""
     if not max_bytes or response.status < 400 or not response.body:
         return ""
-    from tenax.extract.html.charset import decode  # a crawl that keeps none does without it
+    from tenax.extract.html.charset import decode  # only loaded when error bodies are stored
 
     return decode(response.body[:max_bytes], response.content_type).text
 
 
 def _join_values(name: str, values: Sequence[str]) -> str:
-    """One text of bounded length, without passwords in URLs. They are masked first: half of one is not known for it."""
+    """One text of limited length, passwords in URLs masked. Masking comes first: it does not find a cut password."""
     mask = mask_reference if name in _URL_HEADERS else mask_text
     text = ", ".join(mask(value) for value in values)
     return text[:MAX_VALUE_CHARS].encode("utf-8", "replace").decode()
@@ -86,7 +86,7 @@ def _mask_values(name: str, values: Sequence[str]) -> str:
 
 
 def _mask_cookie(value: str) -> str:
-    """Which cookie it is may be known, but not what it says."""
+    """Keep the name of the cookie, mask its value."""
     found = _COOKIE_NAME.match(value)
     return f"{found[0]}={MASK}" if found is not None else MASK
 

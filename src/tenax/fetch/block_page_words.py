@@ -1,4 +1,4 @@
-"""Finding the words of walls in a text, quickly: what is said to the visitor, and what the headline is."""
+"""Finds the phrases and headlines of block pages in a text."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tenax.fetch.block_page_signatures import HEADLINES, PHRASES, BlockKind
 _STRAIGHT_QUOTES: Final = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("„", '"'), ("\xa0", " "))
 _PUNCTUATION: Final = ".,!?:;\"'()…–"
 _TITLE_SEPARATORS: Final = re.compile(r" [-–—|·:•] |[|·•]")
-# The scripts that put no spaces between words and in which we have phrases.
+# Scripts without spaces between words in which we have phrases.
 _UNSPACED_SCRIPT: Final = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 
 
 def fold_text(text: str) -> str:
-    """As the signatures are written: lower case, straight marks."""
+    """Normalized like the signatures: lower case, straight quotes."""
     text = text.lower()
     if not text.isascii():
         for mark, straight in _STRAIGHT_QUOTES:
@@ -26,7 +26,7 @@ def fold_text(text: str) -> str:
 
 
 def headline_parts(headline: str) -> tuple[str, ...]:
-    """A folded headline whole, and what stands between its separators; dots and cries around it do not count."""
+    """A folded headline and its parts between separators, without surrounding dots and exclamation marks."""
     whole = headline[:300]
     return tuple(part.strip(" .…!*[]") for part in (whole, *_TITLE_SEPARATORS.split(whole)))
 
@@ -36,16 +36,16 @@ def headline_kind(parts: Iterable[str]) -> BlockKind | None:
 
 
 def find_phrases(text: str) -> list[tuple[str, BlockKind]]:
-    """The phrases in a folded text. Few of its words are the key of any, so few phrases are searched for."""
+    """The phrases in a folded text. Few words are the key of a phrase, so few phrases are searched for."""
     keys = _PHRASES_BY_WORD.keys() & set(_split_words(text))
-    said = [entry for key in sorted(keys) for entry in _PHRASES_BY_WORD[key] if entry[0] in text]
+    found = [entry for key in sorted(keys) for entry in _PHRASES_BY_WORD[key] if entry[0] in text]
     if not text.isascii() and _UNSPACED_SCRIPT.search(text):
-        said += [entry for entry in _UNSPACED_PHRASES if entry[0] in text]
-    return said
+        found += [entry for entry in _UNSPACED_PHRASES if entry[0] in text]
+    return found
 
 
 def _split_words(text: str) -> list[str]:
-    # By replacing, which is several times quicker here than any regular expression.
+    # `replace` is several times faster here than a regular expression.
     for mark in _PUNCTUATION:
         if mark in text:
             text = text.replace(mark, " ")
@@ -53,7 +53,7 @@ def _split_words(text: str) -> list[str]:
 
 
 def _index_phrases(entries: Iterable[tuple[str, BlockKind]]) -> dict[str, list[tuple[str, BlockKind]]]:
-    """Phrases by the word they are looked up by: the longest of each, because long words are rare."""
+    """Phrases by their key word: the longest of each, because long words are rare."""
     found: dict[str, list[tuple[str, BlockKind]]] = {}
     for entry in entries:
         found.setdefault(max(_split_words(entry[0]), key=len), []).append(entry)

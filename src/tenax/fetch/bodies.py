@@ -1,4 +1,4 @@
-"""Bodies: decoding what arrives, in bounded memory, up to the size a body may have."""
+"""Decodes bodies as they arrive, in bounded memory, up to the size limit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IsalError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its 
 _PIECE_BYTES = 64 * 1024
 _PART_BYTES = 256
 _BOMB_FACTOR = 500
-"""What grows more than this is made to: zeros grow by 1,000 and more, a list of numbered URLs by 7 to 150."""
+"""A higher compression ratio is a bomb: zeros have 1,000 and more, a list of numbered URLs 7 to 150."""
 _MAX_LAYERS = 3
 _MAX_PARTS = 10_000
 _GZIP = 16 + zlib.MAX_WBITS
@@ -30,16 +30,16 @@ _GZIP_MAGIC = b"\x1f\x8b"
 # RFC 9659: a zstd body needs no window beyond 8 MB. Without this limit a frame of ten bytes may claim 128 MB.
 _ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
 
-# Real codings that we neither ask for nor can read. Any other unknown word is taken for a slip and ignored, as
-# browsers do: servers put charsets and file types there.
+# Real codings that we neither accept nor can decode. Any other unknown word is ignored, as browsers do: servers put
+# charsets and file types there.
 _UNSUPPORTED_CODINGS = frozenset({"compress", "x-compress", "dcb", "dcz"})
 
 
 class BodyDecoder:
-    """A body on its way in: `feed` it what arrives, then `finish`. Either may answer with a failure, once.
+    """Decodes an arriving body: `feed` the data, then `finish`. Either may return a failure, once.
 
-    Each piece is decoded only when there is room for the one before. While a piece waits for room (`wanted_bytes`),
-    what arrives is put aside, and `resume` takes it up again.
+    Each piece is decoded only when there is memory for the one before. While a piece waits for memory (`wanted_bytes`),
+    arriving data is buffered, and `resume` continues.
     """
 
     def __init__(
@@ -50,15 +50,14 @@ class BodyDecoder:
         *,
         may_truncate: bool = False,
     ) -> None:
-        """`reserve` is asked for each decoded piece, and says whether there is room for it. With `may_truncate`, a
-        body that is too large ends where it is: see `is_full`."""
+        """`reserve` is called for each decoded piece and says whether there is memory for it. With `may_truncate`, a
+        body that is too large is cut: see `is_full`."""
         self._max_bytes = max_bytes
         self._reserve = reserve
         self._may_truncate = may_truncate
         self.is_full = False
-        """True when it is as large as it may be: what follows is left out, and `finish` gives the beginning."""
-        # Random bytes grow a little when compressed. What grows more is a stream of empty parts, which decodes to
-        # nothing for ever.
+        """True when the size limit is reached: the rest is ignored, and `finish` returns the beginning."""
+        # Random bytes grow a little when compressed. More growth means a stream of empty parts that decodes to nothing.
         self._remaining_bytes = max_bytes + max_bytes // 8 + 1024
         self._received_bytes = 0
         self._pieces: list[bytes] = []
@@ -67,12 +66,12 @@ class BodyDecoder:
         self._decoders: list[_Decoder] = []
         self._intermediate_bytes = 0
         self._blocked: tuple[bytes, Iterator[bytes]] | None = None
-        """A piece without room, and those that come after it."""
+        """A piece without memory, and the pieces after it."""
         self._pending: deque[bytes] = deque()
         codings = _parse_codings(content_encoding)
         if len(codings) > _MAX_LAYERS:
             self._failed = _body_failure("encoded too many times")
-        for coding in reversed(codings):  # the last one named was applied last
+        for coding in reversed(codings):  # the last coding named was applied last
             if coding in _UNSUPPORTED_CODINGS:
                 self._failed = _body_failure(f"encoded as {coding}, which was not asked for")
             else:
@@ -80,11 +79,11 @@ class BodyDecoder:
 
     @property
     def wanted_bytes(self) -> int:
-        """How much room the next piece waits for; 0 when none does."""
+        """Memory that the next piece waits for; 0 when none does."""
         return len(self._blocked[0]) if self._blocked is not None else 0
 
     def feed(self, data: bytes) -> Failed | None:
-        """Take what arrived; a failure means there is no use in reading on."""
+        """Decode arrived data; after a failure there is no point in reading on."""
         if self._failed is None and not self.is_full:
             self._remaining_bytes -= len(data)
             if self._blocked is not None:
@@ -96,7 +95,7 @@ class BodyDecoder:
         return self._failed
 
     def resume(self) -> Failed | None:
-        """There is room for the piece that waits."""
+        """Continue after memory became available."""
         assert self._blocked is not None
         piece, rest = self._blocked
         self._blocked = None
@@ -107,7 +106,7 @@ class BodyDecoder:
         return self._failed
 
     def finish(self) -> bytes | Failed:
-        """The whole body, once all of it was fed."""
+        """The whole body, after all data was fed."""
         if self._failed is not None:
             return self._failed
         if self.is_full:
@@ -118,7 +117,7 @@ class BodyDecoder:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _collect(self, pieces: Iterator[bytes]) -> None:
-        """Up to the first piece that there is no room for."""
+        """Up to the first piece without memory."""
         try:
             for piece in pieces:
                 self._decoded_bytes += len(piece)
@@ -137,7 +136,7 @@ class BodyDecoder:
             self._fail(_body_failure("the compressed body is damaged"))
 
     def _stop_at_limit(self, piece: bytes) -> None:
-        """It is too large: its beginning is kept where that is enough, and nothing of a bomb."""
+        """The body is too large: keep its beginning if `may_truncate`, unless it is a bomb."""
         is_bomb = bool(self._decoders) and self._decoded_bytes > _BOMB_FACTOR * self._received_bytes
         if not self._may_truncate or is_bomb:
             self._fail(too_large_failure(self._max_bytes))
@@ -153,8 +152,7 @@ class BodyDecoder:
         self._blocked = None
 
     def _decode_data(self, data: bytes) -> Iterator[bytes]:
-        """Its decoded pieces. It is taken in small parts where a bomb must be told from a large body: by how little of
-        it had come."""
+        """The decoded pieces. With `may_truncate`, small inputs show whether a large body is a bomb."""
         size = _PART_BYTES if self._decoders and self._may_truncate else len(data)
         for start in range(0, len(data), size or 1):
             part = data[start : start + size]
@@ -171,7 +169,7 @@ class BodyDecoder:
             if is_last:
                 yield piece
                 continue
-            # A bomb inside a bomb may grow only in the middle.
+            # A nested bomb may grow only in a middle layer.
             self._intermediate_bytes += len(piece)
             if self._intermediate_bytes > _MAX_LAYERS * self._max_bytes:
                 raise _TooLarge
@@ -179,7 +177,7 @@ class BodyDecoder:
 
 
 def decode_body(data: bytes, content_encoding: str, max_bytes: int) -> bytes | Failed:
-    """A body that is here already; one call in the usual case."""
+    """Decode a complete body; a single call in the usual case."""
     if content_encoding == "gzip":
         stream = isal_zlib.decompressobj(_GZIP)
         try:
@@ -209,14 +207,14 @@ def _parse_codings(content_encoding: str) -> list[str]:
 
 
 class _TooLarge(Exception):
-    """A form between two layers is larger than a body may be."""
+    """The data between two layers exceeds the body limit."""
 
 
 class _TooManyParts(Exception):
-    """Each part costs a decoder: a million empty ones would cost seconds."""
+    """Each part needs a decoder: a million empty ones would take seconds."""
 
 
-# ---- one file format each ---------------------------------------------------------------------------------
+# ---- one class per coding ---------------------------------------------------------------------------------
 
 
 class _Decoder(Protocol):
@@ -224,11 +222,11 @@ class _Decoder(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """True when the stream has ended as it should, or never began."""
+        """True when the stream has ended correctly, or never began."""
 
 
 class _Gzip:
-    """Any number of gzip members; what follows the last one is padding."""
+    """Any number of gzip members; anything after the last one is padding."""
 
     def __init__(self) -> None:
         self._stream: isal_zlib.Decompress | None = None
@@ -262,7 +260,7 @@ class _Gzip:
 
 
 class _Deflate:
-    """zlib's format, as the RFC says, or the bare stream that some servers send under that name."""
+    """The zlib format of the RFC, or the raw deflate stream that some servers send."""
 
     def __init__(self) -> None:
         self._stream: isal_zlib.Decompress | None = None
@@ -313,7 +311,7 @@ class _Zstd:
             stream = self._stream
             while True:
                 piece = stream.decompress(data, _PIECE_BYTES)
-                data = b""  # the decompressor keeps what it has not used
+                data = b""  # the decompressor keeps unused input
                 if piece:
                     yield piece
                 if stream.eof or stream.needs_input:
@@ -329,7 +327,7 @@ class _Zstd:
 
 
 class _Brotli:
-    """One brotli stream, and nothing after it: its decoder does not say where the stream ended."""
+    """One brotli stream with nothing after it: the decoder does not say where the stream ended."""
 
     def __init__(self) -> None:
         self._stream: _BrotliStream = brotli.Decompressor()
@@ -341,7 +339,7 @@ class _Brotli:
         self._has_started = True
         while True:
             piece = self._stream.process(data, output_buffer_limit=_PIECE_BYTES)
-            data = b""  # the decompressor keeps what it has not used
+            data = b""  # the decompressor keeps unused input
             if piece:
                 yield piece
             if self._stream.is_finished() or self._stream.can_accept_more_data():
@@ -353,7 +351,7 @@ class _Brotli:
 
 
 class _BrotliStream(Protocol):
-    """`brotli.Decompressor`, which comes without types."""
+    """`brotli.Decompressor`, which has no types."""
 
     def process(self, data: bytes, *, output_buffer_limit: int) -> bytes: ...
 

@@ -1,13 +1,13 @@
-"""Memory for bodies: one budget in bytes for all visits of a process, whatever their number.
+"""Memory for bodies: one budget in bytes for all visits of a process.
 
-Each visit has a `MemoryReservation`. It grows while a body arrives, by every transport, and is closed when the visit is committed.
-A body has two parts of its life here. While it arrives it takes room bit by bit and waits when there is none, which
-stops the reading from its connection. When it is whole it is handed on, to be read and committed: what that needs
-besides is counted too, but never waits for what arrives, so it always comes to an end and frees its room.
+Each visit has a `MemoryReservation`. It grows while a body arrives, in every transport, and is closed when the visit is
+committed. While a body arrives it reserves memory piece by piece, and waits when there is none, which pauses its
+connection. A complete body is then processed: extracted and committed. The memory for that is counted too, but never
+waits for arriving bodies, so processing always finishes and frees its memory.
 
-Nobody waits for ever: who came first is served first until its body is whole, and may go beyond the budget if it must,
-one visit at a time, until that is over. So a body that is larger than the whole budget can come as well. Large bodies
-leave a part of the budget to small ones.
+Nobody waits for ever: the first to wait is served first until its body is complete, and may exceed the budget if it
+must, one visit at a time. So a body larger than the whole budget can arrive too. Large bodies leave a part of the
+budget to small ones.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from bisect import insort
 from typing import NamedTuple
 
 SMALL_BYTES: int = 256 * 1024
-"""A body up to this size may use all of the budget; larger ones leave a quarter of it free."""
+"""A body up to this size may use the whole budget; larger ones leave a quarter of it free."""
 PROCESSING_FACTOR = 3
-"""What a body needs while it is read: itself, the message to the reader, and the texts that come back."""
+"""Memory of a body while it is processed: itself, the message to the reader, and the extracted texts."""
 
 WAITING_SHARE = 4
-"""One visit of so many may wait for room: the others are for pages that need less of it."""
+"""At most one visit in this many may wait for memory; the others are for pages that need less."""
 
 
 class BudgetExhausted(Exception):
-    """Too many wait for room already."""
+    """Too many visits wait for memory already."""
 
 
 class _Waiter(NamedTuple):
@@ -36,35 +36,35 @@ class _Waiter(NamedTuple):
 
 
 class BodyBudget:
-    """For one event loop. `used_bytes` is what all rooms hold."""
+    """For one event loop. `used_bytes` is the sum of all reservations."""
 
     def __init__(self, limit_bytes: int, concurrency: int) -> None:
-        """`concurrency`: how many visits may be in flight at the same time."""
+        """`concurrency`: maximum visits in flight."""
         self.limit_bytes = limit_bytes
         self.used_bytes = 0
         self.peak_bytes = 0
-        """The most that it ever was."""
+        """Maximum of `used_bytes` so far."""
         self._large_limit_bytes = limit_bytes * 3 // 4
         self._small_bytes = min(SMALL_BYTES, limit_bytes // 8)
         self._max_waiting = max(concurrency // WAITING_SHARE, 1)
         self._waiting: list[_Waiter] = []
-        """Who waited first comes first, also when it waits again."""
+        """In order of their first wait, also when they wait again."""
         self._last_position = 0
         self._exempt: MemoryReservation | None = None
-        """The one that may go beyond the budget."""
+        """The one that may exceed the budget."""
         self._processing_bytes = 0
-        """Of `used_bytes`: in bodies that were handed on."""
+        """The part of `used_bytes` in bodies being processed."""
         self._processing_queue: list[_Waiter] = []
 
     @property
     def waiting(self) -> int:
-        """How many bodies wait for room."""
+        """Number of bodies that wait for memory."""
         return len(self._waiting)
 
     def open_reservation(self) -> MemoryReservation:
         return MemoryReservation(self)
 
-    # -- for rooms ------------------------------------------------------------------------------------------
+    # -- for reservations -----------------------------------------------------------------------------------
 
     def has_capacity(self, reservation: MemoryReservation, wanted_bytes: int) -> bool:
         if reservation is self._exempt:
@@ -74,7 +74,7 @@ class BodyBudget:
         return self._is_next(reservation) and self.used_bytes + wanted_bytes <= self._large_limit_bytes
 
     def free_bytes(self, reservation: MemoryReservation, max_bytes: int) -> int:
-        """How much of `max_bytes` would fit now."""
+        """How much of `max_bytes` is available now."""
         if reservation is self._exempt:
             return max_bytes
         small = min(self._small_bytes - reservation.reserved_bytes, self.limit_bytes - self.used_bytes)
@@ -142,7 +142,7 @@ class BodyBudget:
                 _resolve_grant(one)
 
     def _is_next(self, reservation: MemoryReservation) -> bool:
-        """Whether nobody waits who came before."""
+        """Whether no earlier reservation waits."""
         return not self._waiting or 0 < reservation.queue_position < self._waiting[0].reservation.queue_position
 
     def _try_grant(self, waiter: _Waiter, *, is_next: bool) -> bool:
@@ -159,7 +159,7 @@ class BodyBudget:
         return True
 
     def _may_process(self, wanted_bytes: int, *, is_next: bool) -> bool:
-        """What is handed on comes to its end by itself, so one more may always go when there is nothing else."""
+        """Processing finishes by itself, so one more may always start when nothing else is processed."""
         if self._processing_bytes == 0:
             return True
         after = self._processing_bytes + wanted_bytes
@@ -174,7 +174,7 @@ class BodyBudget:
 
 
 class MemoryReservation:
-    """What one visit holds of the budget."""
+    """The memory reserved by one visit."""
 
     __slots__ = ("_budget", "is_processing", "queue_position", "reserved_bytes")
 
@@ -183,33 +183,33 @@ class MemoryReservation:
         self.reserved_bytes = 0
         self.is_processing = False
         self.queue_position = 0
-        """Its place among those that have waited; 0: it has not."""
+        """Its position among those that have waited; 0: it has not."""
 
     def try_reserve(self, more_bytes: int) -> bool:
-        """So much more, if it is there now."""
+        """Reserve more if it is available now."""
         if not self._budget.has_capacity(self, more_bytes):
             return False
         self._budget.set_reserved(self, self.reserved_bytes + more_bytes)
         return True
 
     def free_bytes(self, max_bytes: int) -> int:
-        """How much of `max_bytes` could be taken now."""
+        """How much of `max_bytes` could be reserved now."""
         return self._budget.free_bytes(self, max_bytes)
 
     async def reserve(self, more_bytes: int) -> None:
-        """So much more, when it is there. Raises `BudgetExhausted` at once when too many wait already."""
+        """Wait for memory and reserve it. Raises `BudgetExhausted` at once if too many wait already."""
         await self._budget.wait_for_capacity(self, more_bytes)
 
     def resize(self, reserved_bytes: int) -> None:
-        """So much and no more from now on, whether it is there or not: somebody knows better what is held."""
+        """Set the reservation to the actual size, even beyond the budget."""
         self._budget.set_reserved(self, reserved_bytes)
 
     async def start_processing(self) -> None:
-        """The body is whole: wait until it may go on to a reader."""
+        """Wait until the complete body may be processed."""
         await self._budget.start_processing(self)
 
     def close(self) -> None:
-        """Nothing is held any more."""
+        """Free everything."""
         self._budget.release(self)
 
 

@@ -1,4 +1,4 @@
-"""A body that arrives within the memory there is for it: when there is no room, its connection is not read from."""
+"""Receives a body within the memory budget: its connection is not read while there is no memory."""
 
 from __future__ import annotations
 
@@ -11,26 +11,31 @@ from tenax.fetch.body_budget import BudgetExhausted, MemoryReservation
 from tenax.model import Deferred, Failed, FailureKind
 
 RETRY_SECONDS = 30.0
-"""When a body that found no room is asked for again."""
+"""Delay before a body without memory is requested again."""
 MAX_WAIT_SECONDS = 120.0
-"""For a body that has all arrived, and only waits to be decoded: nobody but us holds out for it."""
+"""Maximum wait of a body that has fully arrived and only waits to be decoded: no server waits for it."""
 
-# What a server may do to a client that does not read, and what our own clocks say meanwhile.
+# Failures that a server or our timeouts may cause while we do not read.
 _FAILURES_WHILE_PAUSED = frozenset({
     FailureKind.RESET, FailureKind.TRUNCATED, FailureKind.TIMEOUT_BODY, FailureKind.TIMEOUT_TOTAL,
 })  # fmt: skip
 
 
 class BodyReceiver:
-    """Feeds one body. While it waits for room, `is_waiting`; then `on_reserved` hears how long that took, or what failed.
+    """Receives one body. `is_waiting` while it waits for memory; then `on_reserved` gets the time that took, or a
+    failure.
 
-    Whoever uses it reads nothing from the connection meanwhile, and calls `close` in the end.
+    The caller reads nothing from the connection meanwhile, and calls `close` at the end.
     """
 
     def __init__(
-        self, body: BodyDecoder, request: Request, now: Callable[[], float], on_reserved: Callable[[float, Failed | None], None],
+        self,
+        body: BodyDecoder,
+        request: Request,
+        now: Callable[[], float],
+        on_reserved: Callable[[float, Failed | None], None],
         on_budget_exhausted: Callable[[Deferred], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._body = body
         self._request = request
         self._now = now
@@ -54,11 +59,11 @@ class BodyReceiver:
 
     @property
     def is_full(self) -> bool:
-        """As much as is wanted of it is here."""
+        """Whether enough of the body has arrived."""
         return self._body.is_full
 
     def mark_arrived(self) -> None:
-        """Nothing more will come, so the server does not wait with us."""
+        """The body has arrived completely, so the server does not wait with us."""
         self._has_arrived = True
         if self._wait_timeout is not None and not self._wait_timeout.expired():
             self._wait_timeout.reschedule(asyncio.get_running_loop().time() + MAX_WAIT_SECONDS)
@@ -67,7 +72,7 @@ class BodyReceiver:
         return self._body.finish()
 
     def adjust_failure(self, failed: Failed) -> Failed | Deferred:
-        """A failure that we may have caused ourselves by not reading is none of the host's."""
+        """A failure that our pause may have caused does not count against the host."""
         if self.has_waited and failed.kind in _FAILURES_WHILE_PAUSED:
             return memory_deferral(self._now())
         return failed
@@ -78,16 +83,16 @@ class BodyReceiver:
             self._wait_task = None
 
     async def _wait(self) -> None:
-        room, loop = self._request.reservation, asyncio.get_running_loop()
-        assert room is not None
+        reservation, loop = self._request.reservation, asyncio.get_running_loop()
+        assert reservation is not None
         began = loop.time()
         failed: Failed | None = None
         try:
-            # Not longer than a fetch may take: the server would hang up on us, and others want the connection.
+            # Not longer than a fetch may take: the server would close the connection, and other visits need it.
             seconds = MAX_WAIT_SECONDS if self._has_arrived else self._request.total_timeout_seconds
             async with asyncio.timeout(seconds) as self._wait_timeout:
                 while failed is None and self._body.wanted_bytes:
-                    await room.reserve(self._body.wanted_bytes)
+                    await reservation.reserve(self._body.wanted_bytes)
                     failed = self._body.resume()
         except (TimeoutError, BudgetExhausted):
             self._wait_task = self._wait_timeout = None
@@ -98,7 +103,7 @@ class BodyReceiver:
 
 
 def reserve_callback(request: Request) -> Callable[[int], bool]:
-    """What the body of this request asks for room."""
+    """The function with which the body of this request reserves memory."""
     return request.reservation.try_reserve if request.reservation is not None else lambda more_bytes: True
 
 
@@ -109,7 +114,7 @@ def memory_deferral(now: float) -> Deferred:
 def decode_within_budget(
     data: bytes, coding: str, max_bytes: int, reservation: MemoryReservation | None
 ) -> bytes | Failed | None:
-    """A body that is here already; None when there is no room for all of it."""
+    """Decode a complete body; None if there is not enough memory for it."""
     if reservation is None or not coding:
         return decode_body(data, coding, max_bytes)
     free_bytes = reservation.free_bytes(max_bytes)

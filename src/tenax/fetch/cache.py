@@ -1,4 +1,4 @@
-"""The stored copy: whether it is young enough to serve without asking."""
+"""Whether a stored copy is recent enough to be used without a request."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from tenax.model import CanonicalCopy, PageKind, StoredCopy, Task, Unchanged
 def cached_outcome(
     task: Task, stored_copy: StoredCopy | None, cache: CacheConfig, now: float, canonical: CanonicalCopy | None = None
 ) -> Unchanged | None:
-    """The outcome when what we hold serves, of this URL or of a page that names it as its canonical one; None when the
-    site must be asked."""
+    """The outcome if a stored copy is used, of this URL or of a page that names it as canonical; None if a request is
+    needed."""
     if task.is_unconditional:
         return None
     if stored_copy is not None and stored_copy.kind is not None:
         age = _format_age(now - stored_copy.fetched_at)
         is_served = is_usable_copy(stored_copy, cache, now)
-        return Unchanged(why=f"the stored copy is {age} old, young enough to serve") if is_served else None
+        return Unchanged(why=f"the stored copy is {age} old, recent enough to use") if is_served else None
     if canonical is None or canonical.stored_copy.kind is None or not is_usable_copy(canonical.stored_copy, cache, now):
         return None
     age = _format_age(now - canonical.stored_copy.fetched_at)
     return Unchanged(
-        why=f"the stored copy of {canonical.url}, which names this as its canonical URL, is {age} old, young enough "
-        "to serve"
+        why=f"the stored copy of {canonical.url}, which names this as its canonical URL, is {age} old, recent enough "
+        "to use"
     )
 
 
 def may_use_canonical_copy(task: Task, stored_copy: StoredCopy | None, cache: CacheConfig) -> bool:
-    """Whether a copy under another URL could serve: where copies serve at all, and we hold none under this one."""
+    """Whether a copy under another URL may be used: if copies are used at all, and this URL has none."""
     ages = (cache.max_age_seconds, cache.max_age_article_seconds, cache.max_age_hub_seconds)
     can_serve = cache.prefer_cache or any(age >= 0 for age in ages)
     return (
@@ -39,7 +39,7 @@ def may_use_canonical_copy(task: Task, stored_copy: StoredCopy | None, cache: Ca
 
 
 def is_usable_copy(stored_copy: StoredCopy, cache: CacheConfig, now: float) -> bool:
-    """By the age set for its kind, else by the age set for all, else by preference."""
+    """By the maximum age of its kind, else of all pages, else by `prefer_cache`."""
     max_age = max_age_seconds(stored_copy.kind, cache)
     if max_age >= 0:
         return now - stored_copy.fetched_at <= max_age
@@ -47,7 +47,7 @@ def is_usable_copy(stored_copy: StoredCopy, cache: CacheConfig, now: float) -> b
 
 
 def max_age_seconds(kind: PageKind | None, cache: CacheConfig) -> float:
-    """How old a copy of this kind may be; -1 when no age is set."""
+    """Maximum age of a copy of this kind; -1 if none is set."""
     own = -1.0
     if kind is PageKind.ARTICLE:
         own = cache.max_age_article_seconds

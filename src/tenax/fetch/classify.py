@@ -1,4 +1,4 @@
-"""What a status means: a page, a redirect, or a failure of one kind."""
+"""What a status means: a page, a redirect, or a failure of some kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FAILURE_KINDS = {
     410: FailureKind.GONE,
     429: FailureKind.RATE_LIMITED,
     451: FailureKind.BLOCKED,
-    999: FailureKind.BLOCKED,  # no number of the standard; a large site sends it to crawlers
+    999: FailureKind.BLOCKED,  # not standard; a large site sends it to crawlers
 }
 _SITE_WIDE_STATUSES = frozenset({502, 503, 504})
 
@@ -24,7 +24,7 @@ _SITE_WIDE_STATUSES = frozenset({502, 503, 504})
 def response_outcome(
     response: Response, max_retry_after_seconds: float
 ) -> Fetched | Unchanged | Rejected | Failed | None:
-    """How a visit with this answer ends; None for a redirect, which `redirects` reads."""
+    """How a visit with this response ends; None for a redirect, which `redirects` handles."""
     status = response.status
     if response.is_redirect:
         return None
@@ -49,15 +49,15 @@ def _failure_kind(status: int) -> FailureKind:
 
 
 def retry_after_seconds(response: Response, max_seconds: float) -> float | None:
-    """How long the host asks us to stay away, shortened to `max_seconds`; None for nothing, or nonsense."""
+    """The host's Retry-After, at most `max_seconds`; None if missing or invalid."""
     text = response.headers.get("Retry-After", "").strip()
     if text.isascii() and text.isdigit():
-        seconds = float(text[:18])  # what is longer is beyond any cap
+        seconds = float(text[:18])  # longer text exceeds any limit
     else:
         at = _parse_http_date(text)
         if at is None:
             return None
-        # By the host's own clock where it shows one: theirs and ours may differ.
+        # Relative to the host's own Date if present: clocks may differ.
         now = _parse_http_date(response.headers.get("Date", "")) or datetime.fromtimestamp(response.answered_at, UTC)
         seconds = (at - now).total_seconds()
     return min(seconds, max_seconds) if seconds > 0 else None

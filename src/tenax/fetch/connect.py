@@ -1,4 +1,4 @@
-"""Connecting: a socket to whichever of a host's checked addresses answers first."""
+"""Opens a socket to the first of a host's checked addresses that answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from aiohappyeyeballs import AddrInfoType, start_connection
 
 NEXT_ADDRESS_DELAY_SECONDS = 0.25
-"""RFC 8305: a host's next address is tried when the one before has not answered by then."""
+"""RFC 8305: the next address is tried if the one before has not answered by then."""
 
 
 async def open_socket(addresses: Sequence[str], port: int) -> socket.socket:

@@ -1,4 +1,4 @@
-"""The first step: is this URL one to ask for at all?"""
+"""The first step: whether this URL is requested at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MISSING_STATUSES = frozenset({404, 410})
 def request_refusal(
     task: Task, stored_copy: StoredCopy | None, cache: CacheConfig, options: NormalizeOptions, now: float
 ) -> Refused | None:
-    """Why it is not asked for, or None. That it is new, and within the crawl's scope, the database has made sure of."""
+    """Why it is not requested, or None. The database has already ensured that it is new and in scope."""
     target = normalize(task.url, None, options)
     if target is None:
         return Refused("url: not a URL that can be asked for")

@@ -1,4 +1,4 @@
-"""Names to addresses: by the system's resolver, or by name servers of the operator's choice."""
+"""DNS look-ups: by the system resolver, or by configured DNS servers."""
 
 from __future__ import annotations
 
@@ -19,48 +19,48 @@ if TYPE_CHECKING:
 
 _MAX_THREADS = 32
 FILES_PER_THREAD = 8
-"""Each look-up opens one or two; where few are allowed, there are fewer at once."""
+"""Each look-up opens one or two files; with few allowed, fewer run at once."""
 _NO_SUCH_NAME = frozenset(code for code in (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", None)) if code is not None)
 
 # `9.9.9.9`, `127.0.0.1:5353`, `[2620:fe::fe]`, `[2620:fe::fe]:5353`, `2620:fe::fe`
 _NAME_SERVER = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::([0-9]{1,5}))?|([0-9A-Fa-f:.]+)")
 _TRIES = 3
 _FIRST_TRY_SECONDS = 1.5
-"""How long a name server has for its first answer; each further try has about twice the time of the one before."""
+"""Timeout of a DNS server's first answer; each retry has about twice the time of the one before."""
 _MIN_TOTAL_SECONDS = 4.0
-"""For a server that was quick before, c-ares shortens the first try to as little as a quarter of a second. A name that
-it must look for elsewhere takes longer, so it is asked again until at least so much time has passed."""
+"""For a server that was fast before, c-ares shortens the first timeout to as little as 250 ms. A name that the server
+must look up itself takes longer, so it is asked again until at least this much time has passed."""
 _REINIT_AFTER_QUERIES = 5_000
-"""Look-ups after which c-ares forgets what it has heard: 2.4 kB a name, and the guard remembers for itself."""
+"""Look-ups after which c-ares clears its cache: 2.4 kB a name, and the guard has its own."""
 
 
 class UnknownHost(OSError):
-    """The resolver is sure that this name has no address."""
+    """The resolver is certain that this name has no address."""
 
 
 class LookupResult(Value, frozen=True):
-    """What a look-up gave."""
+    """The result of a look-up."""
 
     addresses: tuple[str, ...]
-    """All of them, of both kinds, best first."""
+    """All addresses, of both kinds, best first."""
     ttl_seconds: float | None = None
-    """How long its owner lets it be kept; None when that was not told."""
+    """The TTL of the record; None if unknown."""
 
 
 class Resolver(Protocol):
     async def resolve(self, host: str) -> LookupResult:
-        """All addresses of a name. Raises `UnknownHost`, or `OSError` when it could not be asked."""
+        """All addresses of a name. Raises `UnknownHost`, or `OSError` if no answer was received."""
 
     def close(self) -> None: ...
 
 
 def make_resolver(nameservers: Sequence[str]) -> Resolver:
-    """Asks these servers; the system's resolver when there are none."""
+    """A resolver for these servers; the system resolver if there are none."""
     return DnsResolver(nameservers) if nameservers else SystemResolver()
 
 
 class SystemResolver:
-    """getaddrinfo. The loop's own threads would do, but they are few, and one slow name server would block them all."""
+    """getaddrinfo in its own threads. The loop's default threads are few, and one slow server would block them all."""
 
     def __init__(self) -> None:
         threads = max(min(_MAX_THREADS, raise_file_limit() // FILES_PER_THREAD), 1)
@@ -77,7 +77,7 @@ class SystemResolver:
 
 
 class DnsResolver:
-    """c-ares: the system's hosts file, then these servers, A and AAAA asked at once, with the time each may be kept."""
+    """c-ares: the hosts file, then these servers; A and AAAA in parallel, with TTLs."""
 
     def __init__(
         self,
@@ -89,8 +89,8 @@ class DnsResolver:
         try:
             import pycares
         except ImportError:
-            raise ConfigError("`guard.nameservers` needs a resolver of its own: pip install 'tenax[dns]'") from None
-        # Names come whole: a search list would look for `example.com.our-office.example` too.
+            raise ConfigError("`guard.nameservers` needs another resolver: pip install 'tenax[dns]'") from None
+        # Names are absolute: a search list would also try `example.com.our-office.example`.
         flags = pycares.ARES_FLAG_NOSEARCH | pycares.ARES_FLAG_STAYOPEN
         self._channel = pycares.Channel(
             servers=servers, flags=flags, lookups="fb", timeout=first_try_seconds, tries=_TRIES
@@ -111,7 +111,7 @@ class DnsResolver:
             except TimeoutError:
                 if loop.time() >= until:
                     raise
-            except ConnectionRefusedError:  # or c-ares had no socket to ask by: then another one may do
+            except ConnectionRefusedError:  # or c-ares had no socket: another attempt may succeed
                 if not is_new:
                     raise
                 is_new = False
@@ -152,7 +152,7 @@ class DnsResolver:
 
 def _getaddrinfo(host: str) -> tuple[str, ...]:
     try:
-        # As bytes: text would go through Python's IDNA codec, which raises at names that are merely odd.
+        # As bytes: text would go through Python's IDNA codec, which raises for unusual names.
         infos = socket.getaddrinfo(host.encode("ascii"), None, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
     except socket.gaierror as error:
         if error.errno in _NO_SUCH_NAME:
@@ -163,13 +163,13 @@ def _getaddrinfo(host: str) -> tuple[str, ...]:
 
 def _parse_result(result: AddrInfoResult) -> LookupResult:
     addresses = dict.fromkeys(node.addr[0].decode("ascii") for node in result.nodes)
-    # An alias that changes its target takes the addresses with it.
+    # A changed alias changes the addresses too.
     ttls = [node.ttl for node in result.nodes] + [alias.ttl for alias in result.cnames]
     return LookupResult(tuple(addresses), float(max(min(ttls), 0)))
 
 
 def _parse_server(text: str) -> str:
-    """As c-ares reads it, the port always said."""
+    """In c-ares notation, always with a port."""
     match = _NAME_SERVER.fullmatch(text)
     if match is not None:
         host, port = match[1] or match[2] or match[4], int(match[3] or 53)

@@ -1,6 +1,6 @@
-"""What went wrong on the wire, in our words: each error of the system and the parser is translated here, once.
+"""Translates errors of the system and the parser into failures, in this one place.
 
-The texts are short and name no address: an error must not tell what the guard has seen.
+The messages are short and contain no address: an error must not reveal what the guard has seen.
 """
 
 from __future__ import annotations
@@ -8,21 +8,27 @@ from __future__ import annotations
 import errno
 import os
 import ssl
+from typing import TypeVar
 
+import msgspec
 from httptools import HttpParserError
 
-from tenax.model import Deferred, Failed, FailureKind
+from tenax.config.sites import origin_host
+from tenax.model import Deferred, Failed, FailureKind, Task
 from tenax.runtime.open_files import are_files_used_up, is_out_of_files
 
 _FILE_LIMIT_REASON = "out of file descriptors: raise `ulimit -n`"
 _RESET_ERRNOS = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ESHUTDOWN})
+_TIMEOUTS = frozenset({FailureKind.TIMEOUT_HEADERS, FailureKind.TIMEOUT_BODY, FailureKind.TIMEOUT_TOTAL})
+
+T = TypeVar("T")
 
 
 def failure_from_error(error: Exception, *, in_body: bool = False) -> Failed:
     """The failure that this error means."""
     match error:
         case ssl.SSLError() if are_files_used_up():
-            return file_limit_failure()  # certificates are files, and one that cannot be opened is not spoken of
+            return file_limit_failure()  # certificates are files, and a failure to open one is not reported
         case ssl.SSLError():
             return _site_wide_failure(_tls_reason(error), FailureKind.TLS)
         case HttpParserError() if in_body:
@@ -52,8 +58,8 @@ def connect_timeout_failure(seconds: float) -> Failed:
 
 
 def late_deferral(now: float) -> Deferred:
-    """Nothing was sent: its time was over before it could be, as after a sleep of this process."""
-    return Deferred(now, "too late: its turn was over before it could be sent")
+    """Nothing was sent: the permit had expired, for example while this process was suspended."""
+    return Deferred(now, "too late: its permit expired before it could be sent")
 
 
 def truncated_failure() -> Failed:
@@ -61,12 +67,12 @@ def truncated_failure() -> Failed:
 
 
 def file_limit_failure() -> Failed:
-    """Ours, not the host's; but the URL must not pay for it either."""
+    """Our failure, not the host's; it must not use up an attempt of the URL either."""
     return _site_wide_failure(_FILE_LIMIT_REASON, FailureKind.INTERNAL)
 
 
 def is_file_limit_failure(failed: Failed) -> bool:
-    """Whether it is the failure above, whoever has added to its words."""
+    """Whether it is the failure above, also with an extended message."""
     return failed.kind is FailureKind.INTERNAL and _FILE_LIMIT_REASON in failed.why
 
 
@@ -84,7 +90,7 @@ def _connect_failure(error: OSError) -> Failed:
         return _site_wide_failure("no connection: timed out", FailureKind.TIMEOUT_CONNECT)
     if code in _RESET_ERRNOS or (code is None and isinstance(error, ConnectionError)):
         return reset_failure()
-    # Not `str(error)`: the loop writes the address it tried into it.
+    # Not `str(error)`: the loop adds the address to it.
     words = os.strerror(code).lower() if code is not None and code > 0 else "no connection"
     return _site_wide_failure(words, FailureKind.CONNECT)
 
@@ -101,3 +107,40 @@ def _site_wide_failure(why: str, kind: FailureKind) -> Failed:
 def _clean_text(words: str) -> str:
     """One short line: the other side may have written part of it."""
     return "".join(char if char.isprintable() else " " for char in words)[:160].strip()
+
+
+# ---- failures of a whole fetch ----------------------------------------------------------------------------
+
+
+def is_local_failure(failed: Failed) -> bool:
+    """Whether a proxy or the browser failed, not the host: nothing was learned about the host."""
+    return failed.kind is FailureKind.PROXY or (failed.kind is FailureKind.INTERNAL and failed.is_site_wide)
+
+
+def robots_host_failure(failed: Failed) -> Failed | None:
+    """The failure of a robots.txt request, if it counts towards the host's backoff.
+
+    The page was not requested, so no attempt is used up.
+    """
+    if failed.is_site_wide:
+        return failed
+    return msgspec.structs.replace(failed, is_site_wide=True) if failed.kind in _TIMEOUTS else None
+
+
+def body_limit_setting(task: Task) -> str:
+    """The setting that limits the body size of this task."""
+    return "discovery.max_sitemap_bytes" if task.is_url_list else "fetch.max_body_bytes"
+
+
+def add_setting_advice(answer: T, origin: str, body_limit: str = "fetch.max_body_bytes") -> T | Failed:
+    """The same result; a failure that a setting would prevent names the setting."""
+    if not isinstance(answer, Failed):
+        return answer
+    if answer.kind is FailureKind.TOO_LARGE:
+        advice = f"`{body_limit}`"
+    elif answer.kind is FailureKind.TLS and "certificate" in answer.why:
+        site = f'[site."{origin_host(origin)}"]'
+        advice = f"`fetch.verify_tls = false` accepts it, under {site} for this site alone"
+    else:
+        return answer
+    return msgspec.structs.replace(answer, why=f"{answer.why} ({advice})")

@@ -1,15 +1,15 @@
-"""Other ways to fetch: which trouble may be cured by which of them."""
+"""Which other transport may succeed after a failure."""
 
 from __future__ import annotations
 
 from tenax.config import FetchConfig
 from tenax.model import Failed, FailureKind, Outcome, Rejected, TransportKind, outcome_label
 
-# A reset often means that the host knows our TLS handshake, and dislikes it. (`fetch.fallbacks` gives the order.)
+# A reset often means that the host recognises our TLS handshake and refuses it. (`fetch.fallbacks` gives the order.)
 _FALLBACKS_AFTER_FAILURE = {FailureKind.RESET: frozenset({TransportKind.CURL, TransportKind.BROWSER})}
-# A page that is no content yet, such as "enable JavaScript", may become one in a browser.
+# A page without content yet, such as "enable JavaScript", may have some in a browser.
 _FALLBACKS_AFTER_SOFT_REJECTION = frozenset({TransportKind.BROWSER})
-# What these say about a page, a browser would say too.
+# A browser would get the same result.
 _FINAL_REASONS = "content empty guess login noindex partial refresh small unreadable url_list"
 _FINAL_REJECTIONS = frozenset(f"rejected:{word}" for word in _FINAL_REASONS.split())
 
@@ -17,9 +17,9 @@ _FINAL_REJECTIONS = frozenset(f"rejected:{word}" for word in _FINAL_REASONS.spli
 def fallback_transport(
     outcome: Outcome, transport: TransportKind, fetch: FetchConfig, available: frozenset[TransportKind]
 ) -> TransportKind | None:
-    """How to try instead, after a visit by `transport` ended like this; None when nothing is left to try.
+    """The transport to try after a visit by `transport` ended like this; None if none is left.
 
-    `available` are those at hand. Each comes up once: only what stands after `transport` in the order is left to try.
+    `available` are the installed ones. Each is tried once: only those after `transport` in the order are left.
     """
     cures = _useful_transports(outcome)
     if not cures:
@@ -30,7 +30,7 @@ def fallback_transport(
 
 
 def needs_browser(outcome: Outcome, transport: TransportKind) -> bool:
-    """Whether what came by `transport` is no page yet, and only a browser could tell."""
+    """Whether the response is not a page yet, and only a browser could tell."""
     return (
         isinstance(outcome, Rejected)
         and transport is not TransportKind.BROWSER

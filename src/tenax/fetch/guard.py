@@ -1,8 +1,8 @@
-"""The guard: which addresses may be connected to. It resolves a name, checks what came back, and pins it.
+"""The SSRF guard: resolves a name, checks its addresses, and pins them.
 
-Before each request the transport asks `check`. A name is looked up there, once for all who ask at the same time, and
-refused whole if any of its addresses is not public. What `check` gives back is the addresses themselves, and only to
-those may a connection be made: a name that changes its mind after the check finds nobody listening.
+Every transport calls `check` before each request. A name is looked up once for all concurrent callers, and refused if
+any of its addresses is not public. `check` returns the addresses, and connections are only made to those: a DNS record
+that changes after the check has no effect.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from tenax.model import AddressClass, Failed, FailureKind, Refused, Value
 from tenax.runtime.open_files import are_files_used_up, is_out_of_files
 
 MAX_NAMES = 20_000
-"""Names remembered at most; the ones looked up longest ago leave first."""
+"""Maximum cached names; the oldest look-ups are removed first."""
 FAILED_LOOKUP_TTL_SECONDS = 1.0
-"""A look-up that failed is not repeated within this time."""
+"""A failed look-up is not repeated within this time."""
 MIN_TTL_SECONDS = 1.0
-"""An address is pinned for at least this long, though its owner says 0: such names change their mind on purpose."""
+"""An address is pinned for at least this long, even with a TTL of 0, which is typical of DNS rebinding."""
 
 _HOST_NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?")
 _NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)\.?")
 
 
 class _Resolution(Value, frozen=True):
-    """What a look-up gave, checked."""
+    """The checked result of a look-up."""
 
     addresses: tuple[str, ...]
     is_permitted: bool
@@ -43,7 +43,7 @@ class _Resolution(Value, frozen=True):
 
 
 class Guard:
-    """Checks every address, for every visit. Safe to be asked by many at once."""
+    """Checks every address of every visit. Safe for concurrent use."""
 
     def __init__(
         self,
@@ -64,13 +64,14 @@ class Guard:
             self.allow_origin(origin)
 
     def allow_origin(self, origin: str) -> None:
-        """A person typed this as a seed: exactly this scheme, host and port may be visited, wherever it leads."""
+        """Allow a seed typed by a person: exactly this scheme, host and port, whatever its address."""
         typed = parse_origin(origin)
         if typed is not None:
             self._seed_origins.add(typed)
 
     async def check(self, origin: Origin, timeout_seconds: float) -> tuple[str, ...] | Refused | Failed:
-        """The addresses that may be connected to for this origin now, or why none may. The time is for a look-up."""
+        """The addresses to which a connection for this origin may be made now, or why none may. The timeout is for a
+        look-up."""
         _, host, port = origin
         is_typed = origin in self._seed_origins
         if port not in self._ports and not is_typed:
@@ -96,7 +97,7 @@ class Guard:
         return Refused(f"guard: {host} leads to an address that is not public")
 
     def classify_address(self, origin: Origin, peer_address: str) -> AddressClass:
-        """What kind of address this is that a connection was made to for this origin."""
+        """The class of the address that a connection for this origin was made to."""
         literal = _parse_literal(peer_address)
         if literal is None:
             return ""
@@ -107,9 +108,9 @@ class Guard:
         return "typed" if origin in self._seed_origins else ""
 
     async def resolve_proxy(self, host: str) -> tuple[str, ...]:
-        """The addresses of a proxy: whoever names one in the configuration may choose where it is.
+        """The addresses of a proxy: the configuration may name a proxy at any address.
 
-        Looked up no more often than other names. Raises `OSError`.
+        Cached like other names. Raises `OSError`.
         """
         if _parse_literal(host) is not None:
             return (host,)
@@ -132,7 +133,7 @@ class Guard:
             task = asyncio.get_running_loop().create_task(self._resolve(host))
             self._pending_lookups[host] = task
             task.add_done_callback(lambda _: self._pending_lookups.pop(host, None))
-        # The look-up is everybody's: it goes on when the visit that began it runs out of time.
+        # The look-up is shared: it continues when the visit that started it runs out of time.
         return await asyncio.shield(task)
 
     async def _resolve(self, host: str) -> _Resolution:
@@ -140,7 +141,7 @@ class Guard:
             answer = self._check_addresses(await self._resolver.resolve(host))
         except OSError as error:
             if is_out_of_files(error) or are_files_used_up():
-                # Whatever the resolver says then, it could not ask; what it did not hear is not remembered.
+                # The resolver could not ask; such a result is not cached.
                 return self._failed_resolution(file_limit_failure())
             answer = self._failed_resolution(_lookup_failure(error))
         self._resolutions.pop(host, None)
@@ -161,7 +162,7 @@ class Guard:
 
 def _lookup_failure(error: OSError) -> Failed:
     if isinstance(error, UnknownHost):
-        # Not the host's trouble, for there is none: the URL is wrong, and may become a dead letter.
+        # Not a failure of the host, since there is none: the URL is wrong, and may become a dead letter.
         return Failed("no such host", FailureKind.DNS)
     why = f"the name look-up failed: {error.strerror}" if error.strerror else "the name look-up failed"
     return Failed(why, FailureKind.DNS, is_site_wide=True)
@@ -174,7 +175,7 @@ def _parse_literal(host: str) -> Address | None:
 
 @lru_cache(maxsize=8192)
 def _is_host_name(host: str) -> bool:
-    """Names only. `127.1`, `0x7f.1` and `2130706433` are addresses to a resolver, so they are no names here."""
+    """Names only. `127.1`, `0x7f.1` and `2130706433` are addresses to a resolver, so they are not accepted as names."""
     if len(host) > 253 or _HOST_NAME.fullmatch(host) is None:
         return False
     return _NUMBER.fullmatch(host.removesuffix(".").rpartition(".")[2]) is None

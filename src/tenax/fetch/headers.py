@@ -1,4 +1,4 @@
-"""Headers: the ones every request carries, the ones that ask for news only, and the ones an answer brought."""
+"""Headers: those of every request, those of conditional requests, and those of a response."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tenax.version import __version__
 
 HeaderPairs: TypeAlias = tuple[tuple[str, str], ...]
 Profile: TypeAlias = Literal["honest", "browser"]
-"""Who we say we are: by our own name, or as a browser."""
+"""How we identify ourselves: by our own name, or as a browser."""
 
 ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ACCEPT_LANGUAGE: Final = "en,*;q=0.5"
@@ -23,7 +23,7 @@ ACCEPT_ENCODING: Final = "gzip, deflate, br, zstd"
 """What `tenax.fetch.bodies` can decode."""
 
 BROWSER_VERSION: Final = 120
-"""The Chrome that the browser's headers are those of; a transport that can shake hands like it should."""
+"""The Chrome version of the browser headers; a transport that can imitate its handshake should."""
 # In the order in which that Chrome sends them.
 _BROWSER_HEADERS: Final[HeaderPairs] = (
     ("Cache-Control", "no-cache"),
@@ -43,12 +43,12 @@ _BROWSER_HEADERS: Final[HeaderPairs] = (
 
 _MAX_VALIDATOR_CHARS: Final = 1024
 MAX_VALUE_CHARS: Final = 8192
-"""Of one value of an answer; of a longer one this much is read. Servers seldom take or send more in one line."""
+"""Maximum length of a value in a response; longer ones are cut. Servers rarely send or accept more in one line."""
 _LOCATION_NAME: Final = b"location"
 
 
 def default_headers(fetch: FetchConfig) -> HeaderPairs:
-    """What every request carries. Raises `ConfigError` when the config's text cannot be sent in a header."""
+    """The headers of every request. Raises `ConfigError` if a configured text cannot be sent in a header."""
     for setting, text in (("fetch.contact", fetch.contact), ("fetch.user_agent", fetch.user_agent)):
         if not _is_sendable(text):
             raise ConfigError(f"bad value {text!r} for `{setting}`: only printable ASCII can be sent in a header")
@@ -64,14 +64,14 @@ def default_headers(fetch: FetchConfig) -> HeaderPairs:
 
 
 def user_agent(fetch: FetchConfig) -> str:
-    """The honest one, unless another was configured."""
+    """Our own, unless another is configured."""
     if fetch.user_agent:
         return fetch.user_agent
     return f"Tenax/{__version__} (+{fetch.contact})" if fetch.contact else f"Tenax/{__version__}"
 
 
 def robot_names(fetch: FetchConfig) -> frozenset[str]:
-    """By which a robots.txt, or a page's rules for robots, may mean us: the name that we send, and our own."""
+    """Names under which a robots.txt or a page's robots rules may address us: the name that we send, and our own."""
     if fetch.profile == "browser" and not fetch.user_agent:
         return _robot_names(_BROWSER_HEADERS[1][1])
     return _robot_names(user_agent(fetch))
@@ -83,9 +83,9 @@ def _robot_names(user_agent: str) -> frozenset[str]:
 
 
 def conditional_headers(stored_copy: StoredCopy | None) -> HeaderPairs:
-    """What asks for the page only if it is no longer what we hold.
+    """Headers that request the page only if it differs from the stored copy.
 
-    The site wrote these values: one that does not fit into a header is not sent back.
+    The site wrote these values: one that does not fit into a header is not sent.
     """
     if stored_copy is None:
         return ()
@@ -94,7 +94,7 @@ def conditional_headers(stored_copy: StoredCopy | None) -> HeaderPairs:
 
 
 def usable_validator(value: str | None) -> str | None:
-    """An ETag or a date worth keeping: one that could be sent back."""
+    """An ETag or a date if it can be sent back, else None."""
     return value if value and _is_usable_validator(value) else None
 
 
@@ -107,10 +107,10 @@ def _is_sendable(text: str) -> bool:
 
 
 class Headers(Mapping[str, str]):
-    """The headers of an answer, looked up without regard to case.
+    """The headers of a response, with case-insensitive look-up.
 
     Bytes that are not UTF-8 become surrogates, as in file names: nothing is lost and nothing fails. A value is cut at
-    `MAX_VALUE_CHARS`; a Location may be a URL of any length that a crawl can take, and is cut behind that.
+    `MAX_VALUE_CHARS`; a Location may be as long as a crawl's longest URL, and is cut after that.
     """
 
     __slots__ = ("_values",)
@@ -125,7 +125,7 @@ class Headers(Mapping[str, str]):
         self._values = values
 
     def __getitem__(self, name: str) -> str:
-        """The first of several with one name."""
+        """The first value if a name occurs several times."""
         return self._values[name.lower()][0]
 
     def __iter__(self) -> Iterator[str]:
@@ -135,14 +135,14 @@ class Headers(Mapping[str, str]):
         return len(self._values)
 
     def lists(self) -> Iterable[tuple[str, list[str]]]:
-        """Every name in lower case, in the order they came, with its values."""
+        """Every name in lower case, in order, with its values."""
         return self._values.items()
 
     def get_all(self, name: str) -> tuple[str, ...]:
-        """Every value of a name, in the order they came."""
+        """Every value of a name, in order."""
         return tuple(self._values.get(name.lower(), ()))
 
     def get_joined(self, name: str) -> str:
-        """Every value of a name in lower case, in the order they came, as one list; empty when there is none."""
+        """Every value of a name in lower case, in order, joined as one list; empty if there is none."""
         values = self._values.get(name)
         return "" if values is None else values[0] if len(values) == 1 else ", ".join(values)

@@ -1,4 +1,4 @@
-"""What a visit teaches about its host: its robots.txt first, then whether it is back, then how it answered."""
+"""Updates a host's record after a visit: robots.txt first, then a probe, then the outcome."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def update_host(
     jitter: float,
     available: frozenset[TransportKind],
 ) -> HostRecord:
-    """The record after a visit that ended in `outcome`, which a reader may have thought different from the answer's.
+    """The record after a visit that ended in `outcome`, which extraction may have changed from the fetch's own.
 
-    `jitter` is a random number from 0 to 1; `available` are those at hand.
+    `jitter` is a random number from 0 to 1; `available` are the installed transports.
     """
     if result.robots is not None:
         host = apply_robots(host, result.robots, site.politeness, robot_names(site.fetch))

@@ -1,9 +1,9 @@
-"""The way of one fetch, step by step; what came of it, as a value.
+"""The steps of one fetch; the result is a value.
 
     decide → policy → cache → network, and then the reader validates
 
-Each step may end the fetch with an outcome. Nothing waits here: a host that must be asked for its robots.txt first,
-or probed after an outage, is asked, and the task goes back for the host's next turn.
+Each step may end the fetch with an outcome. Nothing waits here: if the host's robots.txt must be fetched first, or the
+host probed after an outage, that is done, and the task goes back until the host's next request.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import msgspec
 
 from tenax.clock import Clock
 from tenax.config import FetchConfig, SiteConfig, Sites
-from tenax.config.sites import origin_host
 from tenax.fetch import Request, Response
 from tenax.fetch.answer import FetchResult, Probe
 from tenax.fetch.answer_record import add_response_details
@@ -23,6 +22,7 @@ from tenax.fetch.body_budget import MemoryReservation
 from tenax.fetch.cache import cached_outcome
 from tenax.fetch.classify import response_outcome, retry_after_seconds
 from tenax.fetch.decide import request_refusal
+from tenax.fetch.failures import add_setting_advice, body_limit_setting, is_local_failure, robots_host_failure
 from tenax.fetch.headers import conditional_headers, default_headers, robot_names
 from tenax.fetch.policy import FetchRobots, ProbeHost, next_policy_step
 from tenax.fetch.redirects import RedirectTarget, SameUrl, Stop, next_hop
@@ -68,11 +68,10 @@ ROBOTS_TIMEOUT_SECONDS = 10.0
 PROBE_TIMEOUT_SECONDS = 10.0
 TransportResult: TypeAlias = Response | Failed | Refused | Deferred
 _FOLLOWUP_PACE = Pace(is_followup=True)
-_TIMEOUTS = frozenset({FailureKind.TIMEOUT_HEADERS, FailureKind.TIMEOUT_BODY, FailureKind.TIMEOUT_TOTAL})
 
 
 class Pipeline:
-    """Fetches tasks by the rules; used by many visits at once."""
+    """Fetches tasks; used by many visits at once."""
 
     def __init__(self, transports: Transports, clock: Clock, sites: Sites, options: NormalizeOptions) -> None:
         self._transports = transports
@@ -84,24 +83,24 @@ class Pipeline:
 
     @property
     def available_transports(self) -> frozenset[TransportKind]:
-        """Those that are at hand."""
+        """The installed transports."""
         return self._transports.available
 
     @property
     def max_concurrent_visits(self) -> int:
-        """As many visits as there are files for."""
+        """As many visits as there are file descriptors for."""
         return self._transports.max_concurrent_visits
 
     def defer_for_file_limit(self) -> Deferred:
-        """For a visit that found no file descriptor left: it is put off, and fewer are made at once."""
+        """Defer a visit that found no file descriptor left, and reduce concurrency."""
         return self._transports.defer_for_file_limit()
 
     async def share_backoff(self, host: HostRecord, site: SiteConfig) -> None:
-        """What this host asked of us holds for every crawl of this machine."""
-        asked = shared_limits(host, site.politeness)
-        if asked is not None:
+        """Share the host's backoff with every crawl on this machine."""
+        limits = shared_limits(host, site.politeness)
+        if limits is not None:
             await self._transports.share_backoff(
-                host.origin, *asked, shares_rate_limit=site.politeness.share_rate_limit
+                host.origin, *limits, shares_rate_limit=site.politeness.share_rate_limit
             )
 
     async def fetch(
@@ -113,9 +112,9 @@ class Pipeline:
         canonical: CanonicalCopy | None = None,
         reservation: MemoryReservation | None = None,
     ) -> FetchResult:
-        """Whatever comes next for this task. No request of it is sent from `send_by` on.
+        """Fetch the task's next step. No request is sent from `send_by` on.
 
-        `reservation` is where its body counts; whoever gives it closes it. None: it counts nowhere.
+        `reservation` counts its body; the caller closes it. None: not counted.
         """
         now = self._clock.now()
         site = self._sites.for_origin(host.origin)
@@ -139,7 +138,7 @@ class Pipeline:
     async def _probe_host(
         self, host: HostRecord, site: SiteConfig, send_by: float, reservation: MemoryReservation | None
     ) -> FetchResult:
-        """One HEAD of the root. Any answer but that of a broken server means that somebody is there."""
+        """Send one HEAD to the root. Any response except that of a broken server means that the host is up."""
         transport = self._choose_transport(host)
         timeout = min(PROBE_TIMEOUT_SECONDS, site.fetch.total_timeout_seconds)
         request = Request(
@@ -148,19 +147,20 @@ class Pipeline:
             connect_timeout_seconds=site.fetch.connect_timeout_seconds, profile=site.fetch.profile, send_by=send_by,
             reservation=reservation,
         )  # fmt: skip
-        answer = _add_advice(await self._transports.get(transport, request, _request_pace(host, site)), host.origin)
+        answer = await self._transports.get(transport, request, _request_pace(host, site))
+        answer = add_setting_advice(answer, host.origin)
         now = self._clock.now()
         match answer:
             case Deferred() | Refused():
                 return FetchResult(answer, now)
-            case Failed() if _is_local_failure(answer):
+            case Failed() if is_local_failure(answer):
                 return FetchResult(answer, now, 1, transport)
             case Failed(why=why, kind=kind):
-                probe = Probe(kind is FailureKind.INTERNAL, why)  # a page that broke us has come
+                probe = Probe(kind is FailureKind.INTERNAL, why)  # the response arrived, and broke our code
             case Response(status=status):
                 probe = Probe(status < 500, f"HTTP {status}")
-        says = "it is back" if probe.is_up else f"still down: {probe.why}"
-        return FetchResult(Deferred(now, f"probe: {says}"), now, 1, transport, probe=probe)
+        state = "it is back" if probe.is_up else f"still down: {probe.why}"
+        return FetchResult(Deferred(now, f"probe: {state}"), now, 1, transport, probe=probe)
 
     async def _fetch_robots_first(
         self, host: HostRecord, site: SiteConfig, send_by: float, reservation: MemoryReservation | None
@@ -168,19 +168,18 @@ class Pipeline:
         transport = self._choose_transport(host)
         answer, requests = await self._fetch_robots(host, site, transport, send_by, reservation)
         now = self._clock.now()
-        if isinstance(answer, (Refused, Deferred)) or (isinstance(answer, Failed) and _is_local_failure(answer)):
+        if isinstance(answer, (Refused, Deferred)) or (isinstance(answer, Failed) and is_local_failure(answer)):
             return FetchResult(answer, now, requests, transport)
         if isinstance(answer, Failed) and is_unknown_host(answer):
-            return FetchResult(
-                answer, now, requests, transport
-            )  # nothing to remember: there is no host that could rest
-        asked = RobotsUnreachable(answer.why) if isinstance(answer, Failed) else answer
-        copy = make_robots_copy(asked, host.robots, site.politeness, now)
+            # Nothing to remember: there is no host to back off from.
+            return FetchResult(answer, now, requests, transport)
+        result = RobotsUnreachable(answer.why) if isinstance(answer, Failed) else answer
+        copy = make_robots_copy(result, host.robots, site.politeness, now)
         robots = extend_robots_expiry(copy, host, site.politeness, now, requests, robot_names(site.fetch))
-        probe = Probe(_is_up(asked), f"robots.txt: {robots.why or 'it is there'}") if should_probe(host) else None
+        probe = Probe(_is_up(result), f"robots.txt: {robots.why or 'it is there'}") if should_probe(host) else None
         if robots.verdict is not RobotsVerdict.UNREACHABLE:
-            return FetchResult(Deferred(now, "robots.txt was asked first"), now, requests, transport, robots, probe)
-        outcome = _host_failure(answer) if isinstance(answer, Failed) and probe is None else None
+            return FetchResult(Deferred(now, "robots.txt was fetched first"), now, requests, transport, robots, probe)
+        outcome = robots_host_failure(answer) if isinstance(answer, Failed) and probe is None else None
         if outcome is not None and outcome.is_site_wide:
             robots = shorten_robots_retry(robots, host, site.fetch, now)
         deferred = Deferred(robots.expires_at, f"robots.txt unreachable: {robots.why}")
@@ -194,9 +193,9 @@ class Pipeline:
         send_by: float,
         reservation: MemoryReservation | None,
     ) -> tuple[RobotsResult | Failed | Refused | Deferred, int]:
-        """Follow the file's redirects, across hosts too (RFC 9309, 2.3.1.2): one turn of each host for its part.
+        """Follow the file's redirects, across hosts too (RFC 9309, 2.3.1.2), within each host's rate limit.
 
-        Each host is asked by its own settings: what is set for the first is none of the others' business.
+        Each host is requested by its own settings: those of the first do not apply to the others.
         """
         origin, url = host.origin, f"{host.origin}/robots.txt"
         chain: tuple[Hop, ...] = ()
@@ -205,12 +204,12 @@ class Pipeline:
         while True:
             is_own = origin == host.origin
             here = site if is_own else self._sites.for_origin(origin)
-            # Of a host that we only meet on the way no record is at hand: it has its configured pace.
+            # There is no record of a host met only by redirect: it has its configured rate.
             keeper = host if is_own else HostRecord(origin=origin, domain="")
             pace = _FOLLOWUP_PACE if origin in visited else _request_pace(keeper, here, is_followup=bool(chain))
             visited.add(origin)
             request = self._robots_request(url, here, send_by, reservation)
-            answer = _add_advice(await self._transports.get(transport, request, pace), origin)
+            answer = add_setting_advice(await self._transports.get(transport, request, pace), origin)
             if isinstance(answer, Deferred):
                 return answer, requests
             requests += is_own
@@ -257,15 +256,15 @@ class Pipeline:
         send_by: float,
         reservation: MemoryReservation | None,
     ) -> FetchResult:
-        """The page. A redirect that only spells the same URL otherwise is followed here; any other ends the visit."""
+        """Fetch the page. A redirect to another spelling of the same URL is followed here; any other ends the visit."""
         transport = self._choose_transport(host, task.transport)
         url, own = task.url, tuple[Hop, ...]()
         while True:
             request = self._page_request(url, task, stored_copy, site, send_by, reservation)
-            # The second spelling belongs to the same turn: the host itself asked for it.
+            # The second spelling needs no permit of its own: the host itself asked for it.
             pace = _FOLLOWUP_PACE if own else _request_pace(host, site)
-            answer = _add_advice(
-                await self._transports.get(transport, request, pace), host.origin, _body_limit_setting(task)
+            answer = add_setting_advice(
+                await self._transports.get(transport, request, pace), host.origin, body_limit_setting(task)
             )
             if isinstance(answer, Failed):
                 answer = attribute_failure(answer, host)
@@ -294,18 +293,18 @@ class Pipeline:
     def _page_outcome(
         self, answer: Response, request: Request, stored_copy: StoredCopy | None, site: SiteConfig
     ) -> Outcome | None:
-        """How the visit ends with this answer; None when it leads elsewhere."""
+        """How the visit ends with this response; None for a redirect."""
         if (
             answer.transport is TransportKind.BROWSER
             and not answer.is_redirect
             and not self._is_same_url(answer.url, request.url)
         ):
-            return None  # it went on by itself: what it shows belongs to another URL, with rules of its own
+            return None  # the browser navigated: the content belongs to another URL, with its own rules
         outcome = response_outcome(answer, site.fetch.max_retry_after_seconds)
         if isinstance(outcome, Unchanged) and (
             stored_copy is None or not _has_stored_content(stored_copy) or not request.headers
         ):
-            return Failed("HTTP 304 for a page that we do not hold", FailureKind.NOT_MODIFIED, status=304)
+            return Failed("HTTP 304 without a stored copy", FailureKind.NOT_MODIFIED, status=304)
         return outcome
 
     def _is_same_url(self, one: str, other: str) -> bool:
@@ -324,7 +323,7 @@ class Pipeline:
         fetch = site.fetch
         return Request(
             url,
-            # One more than is read of it, so that whoever reads it sees that it was cut.
+            # One byte more than is read, so that the reader can see that it was cut.
             site.discovery.max_sitemap_bytes + 1 if task.is_url_list else fetch.max_body_bytes,
             fetch.total_timeout_seconds,
             conditional_headers(stored_copy) if stored_copy is not None and not task.is_unconditional else (),
@@ -342,7 +341,7 @@ class Pipeline:
         )
 
     def _site_headers(self, site: SiteConfig) -> tuple[tuple[str, str], ...]:
-        """The headers of a site that has settings of its own; empty where those of the whole crawl hold."""
+        """The headers of a site with its own settings; empty if those of the crawl apply."""
         if site is self._default_site:
             return ()
         headers = self._site_header_cache.get(id(site))
@@ -368,59 +367,19 @@ def _build_result(
     if isinstance(outcome, Unchanged) and stored_copy is not None:
         record = msgspec.structs.replace(record, saved_bytes=stored_copy.body_bytes)
     return FetchResult(
-        outcome,
-        response.answered_at,
-        requests,
-        response.transport,
-        response=response,
-        record=record,
-        redirect_target=redirect_target,
-        chain=chain,
-    )
-
-
-def _body_limit_setting(task: Task) -> str:
-    """The setting that says how large the body of this task may be."""
-    return "discovery.max_sitemap_bytes" if task.is_url_list else "fetch.max_body_bytes"
-
-
-def _add_advice(answer: TransportResult, origin: str, body_limit: str = "fetch.max_body_bytes") -> TransportResult:
-    """The same; a failure that a setting would have prevented names it."""
-    if not isinstance(answer, Failed):
-        return answer
-    if answer.kind is FailureKind.TOO_LARGE:
-        advice = f"`{body_limit}`"
-    elif answer.kind is FailureKind.TLS and "certificate" in answer.why:
-        site = f'[site."{origin_host(origin)}"]'
-        advice = f"`fetch.verify_tls = false` accepts it, under {site} for this site alone"
-    else:
-        return answer
-    return msgspec.structs.replace(answer, why=f"{answer.why} ({advice})")
+        outcome, response.answered_at, requests, response.transport,
+        response=response, record=record, redirect_target=redirect_target, chain=chain,
+    )  # fmt: skip
 
 
 def _has_stored_content(stored_copy: StoredCopy) -> bool:
-    """Whether there is something that a 304 can speak of."""
+    """Whether there is content that a 304 can refer to."""
     return stored_copy.kind is not None or bool(stored_copy.url_list)
 
 
-def _is_local_failure(failed: Failed) -> bool:
-    """A proxy or the browser failed, not the host: whatever was to be asked is as unknown as before."""
-    return failed.kind is FailureKind.PROXY or (failed.kind is FailureKind.INTERNAL and failed.is_site_wide)
-
-
-def _is_up(asked: RobotsResult) -> bool:
-    """Somebody answered, and not a broken server."""
-    return not isinstance(asked, RobotsUnreachable) and asked.status < 500
-
-
-def _host_failure(failed: Failed) -> Failed | None:
-    """The failure of a robots.txt, as far as it is one of the host and counts towards its rest.
-
-    The page was not asked for, so it pays for none of this.
-    """
-    if failed.is_site_wide:
-        return failed
-    return msgspec.structs.replace(failed, is_site_wide=True) if failed.kind in _TIMEOUTS else None
+def _is_up(result: RobotsResult) -> bool:
+    """Whether the host answered, and not as a broken server."""
+    return not isinstance(result, RobotsUnreachable) and result.status < 500
 
 
 def _request_pace(host: HostRecord, site: SiteConfig, *, is_followup: bool = False) -> Pace:

@@ -1,4 +1,4 @@
-"""The second step: may this host be asked now, and what must be asked of it first?"""
+"""The second step: whether this host may be requested now, and what must be requested first."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from tenax.model import Deferred, HostRecord, Refused, RobotsVerdict, Task, Valu
 
 
 class FetchRobots(Value, frozen=True):
-    """Its robots.txt is not known, or too old."""
+    """Its robots.txt is unknown or too old."""
 
 
 class ProbeHost(Value, frozen=True):
-    """It was down: one small request must find out whether it is back, before any page is asked for."""
+    """It was down: a probe must show that it is up before any page is requested."""
 
 
 PolicyStep: TypeAlias = FetchRobots | ProbeHost | Deferred | Refused
 
 
 def next_policy_step(task: Task, host: HostRecord, now: float, names: frozenset[str]) -> PolicyStep | None:
-    """What stands before the page; None when it may be asked for. `names`: see `robot_names`."""
+    """The step before the page; None if the page may be requested. `names`: see `robot_names`."""
     if host.backoff_reason and host.next_at > now:
-        return Deferred(host.next_at, host.backoff_reason)  # put to rest by another visit since this one was claimed
+        return Deferred(host.next_at, host.backoff_reason)  # another visit began a backoff since this one was claimed
     robots = host.robots
     if should_probe(host):
-        # While its robots.txt cannot be had nothing else may be asked for: that file tells as well whether it is back.
+        # While its robots.txt is unreachable nothing else may be requested; that request also shows whether the host is
+        # up.
         return FetchRobots() if robots is not None and robots.verdict is RobotsVerdict.UNREACHABLE else ProbeHost()
     if robots is None or robots.expires_at <= now:
         return FetchRobots()

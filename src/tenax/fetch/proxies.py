@@ -1,4 +1,4 @@
-"""Proxies: which one a host's requests go through, and which ones rest because they do not work."""
+"""Chooses a proxy for a host's requests, and bans proxies that do not work."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tenax.errors import ConfigError
 from tenax.model import Value
 
 MAX_HOSTS = 100_000
-"""Hosts that something is remembered of; the ones that it was noted of longest ago leave first."""
+"""Maximum hosts with stored state; the least recently updated are removed first."""
 FIRST_BACKOFF_SECONDS = 5.0
 BACKOFF_FACTOR = 4.0
-"""A host that no proxy brings us to is left alone for the first time, and each further time so many times longer."""
+"""The backoff of a host that no proxy reaches grows by this factor each time."""
 MAX_SUSPECTED_PROXIES = 3
-"""Where a failure may be the proxy's or the host's: after so many proxies with one, it counts as the host's."""
+"""A failure that may be the proxy's or the host's counts as the host's after this many proxies had it."""
 MAX_CREDENTIAL_BYTES = 255
-"""RFC 1929; HTTP would take more."""
+"""RFC 1929; HTTP would allow more."""
 
 ProxyScheme: TypeAlias = Literal["http", "https", "socks5"]
 _DEFAULT_PORTS: dict[str, int] = {"http": 80, "https": 443, "socks5": 1080}
@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 
 
 class Proxy(Value, frozen=True):
-    """One proxy, with the secrets that only it may hear. Neither its name nor its text shows them."""
+    """One proxy with its credentials. Neither its name nor its repr contains them."""
 
     name: str
     """`host:port`; a second one there, for another user, has `#2` after it."""
@@ -46,14 +46,14 @@ class Proxy(Value, frozen=True):
 
     @property
     def authorization(self) -> str:
-        """The header line for the proxy itself (RFC 7617), with its end; empty when it asks for no user."""
+        """The header line for the proxy itself (RFC 7617), with its line end; empty without a user."""
         if not self.user:
             return ""
         return f"Proxy-Authorization: Basic {b64encode(self.user + b':' + self.password).decode()}\r\n"
 
 
 def parse_proxies(urls: tuple[str, ...]) -> tuple[Proxy, ...]:
-    """The proxies that `proxy.urls` names. Raises `ConfigError`, which does not quote them: they hold secrets."""
+    """The proxies in `proxy.urls`. Raises `ConfigError`, which does not quote them: they hold credentials."""
     found: dict[str, Proxy] = {}
     for number, url in enumerate(urls, 1):
         proxy = _parse_proxy(url, found)
@@ -79,7 +79,7 @@ def _parse_proxy(url: str, used_names: Collection[str]) -> Proxy | None:
         return None
     if parts.fragment or max(len(user), len(password)) > MAX_CREDENTIAL_BYTES or b":" in user:
         return None
-    if b"\0" in user + password:  # where some libraries take it to end
+    if b"\0" in user + password:  # some libraries treat it as the end
         return None
     name = whole = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     nth = 1
@@ -90,7 +90,7 @@ def _parse_proxy(url: str, used_names: Collection[str]) -> Proxy | None:
 
 
 class _ProxyState:
-    """How a proxy has done so far."""
+    """The state of a proxy."""
 
     __slots__ = ("banned_until", "failures_in_a_row", "requests", "why")
 
@@ -102,30 +102,30 @@ class _ProxyState:
 
 
 class ProxyPool:
-    """The proxies of one section of the configuration. Time is passed in; for one event loop."""
+    """The proxies of one config section. Time is passed in; for one event loop."""
 
     def __init__(
         self, config: ProxyConfig, draw: Callable[[], float], states: dict[Proxy, _ProxyState] | None = None
     ) -> None:
-        """`draw` gives a number from 0 to 1 by chance. Pools that share `states` share their bans."""
+        """`draw` returns a random number from 0 to 1. Pools that share `states` share their bans."""
         self.all = parse_proxies(config.urls)
         self._config = config
         self._draw = draw
         states = states if states is not None else {}
         self._states = {proxy: states.setdefault(proxy, _ProxyState()) for proxy in self.all}
-        self._positions = {proxy: place for place, proxy in enumerate(self.all)}
+        self._positions = {proxy: position for position, proxy in enumerate(self.all)}
         self._proxy_by_host: dict[str, Proxy] = {}
         self._backoffs: dict[str, float] = {}
-        """Of hosts that no proxy brought us to when we last asked."""
+        """Of hosts that no proxy reached at the last attempt."""
         self._suspects: dict[str, tuple[Proxy, ...]] = {}
-        """By host, the proxies that failed since its last answer, where it is not known whose fault that is."""
+        """By host, the proxies that failed since its last response, where the fault is not known."""
         self._next_position = 0
 
     def choose_proxy(self, host: str, now: float, excluded: Collection[Proxy] = ()) -> Proxy | None:
         """The proxy for a request to this host: the one it had, or the strategy's choice. None: all are banned."""
-        doubts = self._suspects.get(host)
-        if doubts and self._has_other_free((*excluded, *doubts), now):
-            excluded = (*excluded, *doubts)
+        suspects = self._suspects.get(host)
+        if suspects and self._has_other_free((*excluded, *suspects), now):
+            excluded = (*excluded, *suspects)
         proxy = self._proxy_by_host.get(host)
         if proxy is None or proxy in excluded or not self._is_free(proxy, now):
             free = [proxy for proxy in self.all if proxy not in excluded and self._is_free(proxy, now)]
@@ -137,7 +137,7 @@ class ProxyPool:
         return proxy
 
     def record_response(self, proxy: Proxy, host: str, status: int, now: float) -> bool:
-        """An answer came through. True when it bans the proxy: this is how a site says that it is not wanted."""
+        """Record a response. True if it bans the proxy: some statuses show that a site refuses it."""
         self._backoffs.pop(host, None)
         self._suspects.pop(host, None)
         if self.is_ban_status(status):
@@ -146,45 +146,45 @@ class ProxyPool:
         return False
 
     def record_failure(self, proxy: Proxy, host: str, why: str, now: float) -> bool:
-        """Nothing came through, and the host is given another one. True when that bans the proxy."""
-        standing = self._states[proxy]
-        standing.failures_in_a_row += 1
-        if standing.failures_in_a_row >= self._config.ban_failures:
+        """Record a failure; the host gets another proxy. True if it bans this one."""
+        state = self._states[proxy]
+        state.failures_in_a_row += 1
+        if state.failures_in_a_row >= self._config.ban_failures:
             return self._ban(proxy, host, why, now)
         self._forget(host, proxy)
         return False
 
     def record_suspicion(self, proxy: Proxy, host: str, now: float) -> bool:
-        """A failure that may be this proxy's or the host's. True: another proxy is to be asked; False: the host's."""
-        doubts = (*self._suspects.get(host, ()), proxy)
-        if len(doubts) >= MAX_SUSPECTED_PROXIES or not self._has_other_free(doubts, now):
+        """Record a failure that may be this proxy's or the host's. True: try another proxy; False: it is the host's."""
+        suspects = (*self._suspects.get(host, ()), proxy)
+        if len(suspects) >= MAX_SUSPECTED_PROXIES or not self._has_other_free(suspects, now):
             self._suspects.pop(host, None)
             return False
-        _store_bounded(self._suspects, host, doubts)
+        _store_bounded(self._suspects, host, suspects)
         return True
 
     def is_ban_status(self, status: int) -> bool:
-        """Whether an answer with this status bans the proxy that brings it."""
+        """Whether a response with this status bans its proxy."""
         return status in self._config.ban_statuses
 
     def host_backoff_seconds(self, host: str) -> float:
-        """Every proxy has declined to bring us to this host: how long it is left alone, up to the length of a ban.
+        """The backoff of a host that every proxy declined to reach, up to the duration of a ban.
 
-        What all of them say of a host is believed, and held against none of them: else a few hosts that are gone would
-        ban every proxy.
+        If all proxies agree, the host is at fault and none of them is blamed: otherwise a few dead hosts would ban
+        every proxy.
         """
-        rest = min(
+        backoff_seconds = min(
             self._backoffs.get(host, FIRST_BACKOFF_SECONDS / BACKOFF_FACTOR) * BACKOFF_FACTOR, self._config.ban_seconds
         )
-        _store_bounded(self._backoffs, host, rest)
-        return rest
+        _store_bounded(self._backoffs, host, backoff_seconds)
+        return backoff_seconds
 
     def first_unban_at(self) -> float:
         """When the first ban ends."""
-        return min(standing.banned_until for standing in self._states.values())
+        return min(state.banned_until for state in self._states.values())
 
     def unavailable_reason(self) -> str:
-        """The reason for a wait until then, in words."""
+        """The reason for a wait until then."""
         shown = [f"{proxy.name} ({self._states[proxy].why})" for proxy in self.all[:_MAX_SHOWN_BANS]]
         more = len(self.all) - len(shown)
         return f"every proxy is banned: {', '.join(shown)}{f' and {more} more' if more else ''}"
@@ -204,7 +204,7 @@ class ProxyPool:
             case "random":
                 return free[min(int(self._draw() * len(free)), len(free) - 1)]
             case "round-robin":
-                # The next in the configured order, so that one that is banned for a while keeps its place in it.
+                # The next in the configured order, so that a banned one keeps its position.
                 count = len(self.all)
                 proxy = min(free, key=lambda proxy: (self._positions[proxy] - self._next_position) % count)
                 self._next_position = self._positions[proxy] + 1
@@ -212,12 +212,12 @@ class ProxyPool:
 
     def _ban(self, proxy: Proxy, host: str, why: str, now: float) -> bool:
         self._forget(host, proxy)
-        standing = self._states[proxy]
-        standing.failures_in_a_row = 0
-        if standing.banned_until > now:
-            return False  # requests that were under way when it was banned do not make it longer
-        standing.banned_until = now + self._config.ban_seconds
-        standing.why = why
+        state = self._states[proxy]
+        state.failures_in_a_row = 0
+        if state.banned_until > now:
+            return False  # requests in flight when it was banned do not extend the ban
+        state.banned_until = now + self._config.ban_seconds
+        state.why = why
         return True
 
     def _forget(self, host: str, proxy: Proxy) -> None:
@@ -233,17 +233,17 @@ def _store_bounded(hosts: dict[str, _T], host: str, value: _T) -> None:
 
 
 class ProxyPools:
-    """The proxies of each host. Hosts with the same section share a pool, and a ban holds in every pool."""
+    """The proxies of each host. Hosts with the same section share a pool, and a ban applies to every pool."""
 
     def __init__(self, section_for_host: Callable[[str], ProxyConfig], draw: Callable[[], float]) -> None:
-        """`section_for_host` gives the section that holds for a host name; its URLs must have passed `parse_proxies`."""
+        """`section_for_host` returns the section of a host name; its URLs must have passed `parse_proxies`."""
         self._section_for_host = section_for_host
         self._draw = draw
         self._pools: dict[ProxyConfig, ProxyPool] = {}
         self._states: dict[Proxy, _ProxyState] = {}
 
     def for_host(self, host: str) -> ProxyPool | None:
-        """None when requests to this host go straight to it."""
+        """None if requests to this host are direct."""
         section = self._section_for_host(host)
         if not section.urls:
             return None
@@ -254,7 +254,7 @@ class ProxyPools:
 
 
 def build_proxy_pools(sites: Sites, draw: Callable[[], float]) -> ProxyPools | None:
-    """The pools that a configuration asks for; None when no site has a proxy. Raises `ConfigError`, now or never."""
+    """The pools of a config; None if no site has a proxy. Raises `ConfigError`, only here."""
     sections = [site.proxy for site in sites]
     for section in sections:
         parse_proxies(section.urls)

@@ -1,4 +1,4 @@
-"""Detours: by way of a host's proxies, one after the other until one takes us there; each is given its due."""
+"""Sends requests through a host's proxies, one after the other until one reaches it, and records their results."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tenax.fetch.tunnels import ProxyError, TunnelError
 from tenax.logs import logger
 from tenax.model import Deferred, Failed, FailureKind
 
-# Nothing, or not all, came through: the host's fault or the proxy's. Some of them in a row are the proxy's.
+# Nothing, or not everything, arrived: the fault of the host or the proxy. Several in a row count against the proxy.
 _TRANSFER_FAILURES = frozenset({
     FailureKind.RESET, FailureKind.TRUNCATED, FailureKind.TIMEOUT_CONNECT, FailureKind.TIMEOUT_HEADERS,
     FailureKind.TIMEOUT_BODY, FailureKind.TIMEOUT_TOTAL,
 })  # fmt: skip
 _GATEWAY_STATUSES = frozenset({502, 504})
-"""What a proxy answers by itself when it does not reach the host. So may a gateway of the host."""
+"""Statuses of a proxy that does not reach the host, or of a gateway of the host."""
 
 T = TypeVar("T")
 ProxiedResult: TypeAlias = Response | Failed
@@ -29,14 +29,14 @@ log = logger(__name__)
 
 
 class ProxyRotation:
-    """The proxies of every host, for one transport. Transports that are given the same pools share choices and bans."""
+    """The proxies of every host, for one transport. Transports with the same pools share choices and bans."""
 
     def __init__(self, pools: ProxyPools | None, clock: Clock) -> None:
         self._pools = pools
         self._clock = clock
 
     def pool_for_host(self, host: str) -> ProxyPool | None:
-        """None when requests to this host go straight to it."""
+        """None if requests to this host are direct."""
         return self._pools.for_host(host) if self._pools is not None else None
 
     async def get(
@@ -48,11 +48,11 @@ class ProxyRotation:
         carry: Callable[[Proxy, str], Awaitable[Response | Failed | Deferred]],
         forwards: Callable[[Proxy], bool] = lambda _: False,
     ) -> Response | Failed | Deferred:
-        """One request through the first proxy that takes it; that proxy is judged by what came of it.
+        """One request through the first proxy that accepts it; the result is recorded for that proxy.
 
-        Where it may be the proxy that failed, another is asked, and the host is believed to be at fault when they
-        agree. `carry` may raise `ProxyError` and `TunnelError`. `forwards`: whether the proxy passes answers on, and
-        so may give one of its own; what was sent through a tunnel is not sent twice.
+        If the fault may be the proxy's, another is tried, and if they agree the host is at fault. `carry` may raise
+        `ProxyError` and `TunnelError`. `forwards`: whether the proxy forwards responses, and so may send one of its
+        own; a request through a tunnel is not sent twice.
         """
         broken: set[Proxy] = set()
 
@@ -63,25 +63,25 @@ class ProxyRotation:
                 broken.add(proxy)
                 return error.failure
 
-        doubted: list[tuple[Proxy, ProxiedResult]] = []
+        suspects: list[tuple[Proxy, ProxiedResult]] = []
         while True:
-            asked = [proxy for proxy, _ in doubted]
-            taken = await self.try_proxies(pool, host, addresses, deadline, reach, asked)
-            if not isinstance(taken, tuple):
-                return self._blame_host(pool, host, doubted) if doubted else taken
-            proxy, answer = taken
+            excluded = [proxy for proxy, _ in suspects]
+            reached = await self.try_proxies(pool, host, addresses, deadline, reach, excluded)
+            if not isinstance(reached, tuple):
+                return self._blame_host(pool, host, suspects) if suspects else reached
+            proxy, answer = reached
             if isinstance(answer, Deferred):
                 return answer  # nothing was sent
             if not (proxy in broken or (forwards(proxy) and _is_suspect(answer, pool))):
-                judged = self._record_result(pool, proxy, host, answer)
-                for other, came in doubted:
-                    self._blame_proxy(pool, other, host, came)  # what this one could, they should have
-                return judged
-            doubted.append((proxy, answer))
+                recorded = self._record_result(pool, proxy, host, answer)
+                for other, result in suspects:
+                    self._blame_proxy(pool, other, host, result)  # this proxy succeeded, so the others are at fault
+                return recorded
+            suspects.append((proxy, answer))
             if not pool.record_suspicion(proxy, host, self._clock.now()):
-                return self._blame_host(pool, host, doubted)
+                return self._blame_host(pool, host, suspects)
             if asyncio.get_running_loop().time() >= deadline:
-                return self._fail_undecided(pool, host, doubted)
+                return self._fail_undecided(pool, host, suspects)
 
     def _record_result(self, pool: ProxyPool, proxy: Proxy, host: str, result: ProxiedResult) -> ProxiedResult:
         if isinstance(result, Response):
@@ -98,21 +98,21 @@ class ProxyRotation:
             self.record_failure(pool, proxy, host, _describe_result(result))
 
     def _blame_host(self, pool: ProxyPool, host: str, suspects: list[tuple[Proxy, ProxiedResult]]) -> ProxiedResult:
-        """No proxy brought anything better: it is the host's. An answer that several brought bans none of them."""
-        proxy, came = suspects[-1]
+        """No proxy had a better result: the host is at fault. A response that several delivered bans none of them."""
+        proxy, result = suspects[-1]
         if len(suspects) == 1:
-            return self._record_result(pool, proxy, host, came)
+            return self._record_result(pool, proxy, host, result)
         for other, one in suspects:
             if isinstance(one, Response) or one.kind in _TRANSFER_FAILURES:
                 self.record_failure(pool, other, host, _describe_result(one))
-        return came if isinstance(came, Response) else _add_proxy_name(came, proxy)
+        return result if isinstance(result, Response) else _add_proxy_name(result, proxy)
 
     def _fail_undecided(self, pool: ProxyPool, host: str, suspects: list[tuple[Proxy, ProxiedResult]]) -> Failed:
-        """No time is left to ask another proxy. The next visit does that; until then nobody but a proxy is blamed."""
-        for other, came in suspects:
-            self.record_failure(pool, other, host, _describe_result(came))
-        proxy, came = suspects[-1]
-        return Failed(f"proxy {proxy.name}: {_describe_result(came)}", FailureKind.PROXY)
+        """No time is left to try another proxy; the next visit does. Until then only proxies are blamed."""
+        for other, result in suspects:
+            self.record_failure(pool, other, host, _describe_result(result))
+        proxy, result = suspects[-1]
+        return Failed(f"proxy {proxy.name}: {_describe_result(result)}", FailureKind.PROXY)
 
     async def try_proxies(
         self,
@@ -123,11 +123,11 @@ class ProxyRotation:
         reach: Callable[[Proxy, str], Awaitable[T]],
         excluded: Sequence[Proxy] = (),
     ) -> tuple[Proxy, T] | Failed | Deferred:
-        """What `reach` gave for the first proxy that it raised no `ProxyError` for; none is asked twice.
+        """The result of `reach` for the first proxy that raises no `ProxyError`; none is tried twice.
 
-        It is handed a proxy and the checked address to be brought to. `deadline` is in the loop's time.
+        `reach` gets a proxy and the checked address to connect to. `deadline` is in the loop's time.
         """
-        # No proxy says whether it has IPv6. Each further one is sent to the host's next address.
+        # Proxies do not say whether they support IPv6. Each further one tries the host's next address.
         near = sorted(addresses, key=lambda address: ":" in address)
         tried = list(excluded)
         declined: list[tuple[Proxy, str]] = []
@@ -147,7 +147,7 @@ class ProxyRotation:
                     break
                 continue
             for other, why in declined:
-                self.record_failure(pool, other, host, why)  # what this one could, they should have
+                self.record_failure(pool, other, host, why)  # this proxy succeeded, so the others are at fault
             return proxy, reached
         if failed is None:
             return Deferred(pool.first_unban_at(), pool.unavailable_reason())
@@ -155,18 +155,18 @@ class ProxyRotation:
         return msgspec.structs.replace(failed, retry_after_seconds=rest_seconds)
 
     def record_response(self, pool: ProxyPool, proxy: Proxy, host: str, status: int) -> None:
-        """An answer with this status came through."""
+        """Record a response with this status."""
         if pool.record_response(proxy, host, status, self._clock.now()):
             log.warning("proxy banned", proxy=proxy.name, why=f"{host} answered {status}")
 
     def record_failure(self, pool: ProxyPool, proxy: Proxy, host: str, why: str) -> None:
-        """Nothing came through it, or not all."""
+        """Record that nothing arrived through it, or not everything."""
         if pool.record_failure(proxy, host, why, self._clock.now()):
             log.warning("proxy banned", proxy=proxy.name, why=why)
 
 
 def _is_suspect(result: ProxiedResult, pool: ProxyPool) -> bool:
-    """Whether a proxy that answers by itself may mean itself."""
+    """Whether the response may be the proxy's own."""
     if isinstance(result, Response):
         return pool.is_ban_status(result.status) or result.status in _GATEWAY_STATUSES
     return result.kind in _TRANSFER_FAILURES or result.kind is FailureKind.BAD_RESPONSE

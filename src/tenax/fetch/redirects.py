@@ -1,4 +1,4 @@
-"""Where a redirect leads: to a task of its own, to the same page under another spelling, or nowhere."""
+"""Where a redirect leads: to a new task, to another spelling of the same URL, or nowhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
 class RedirectTarget(Value, frozen=True):
-    """Another URL: to be offered as a task, with its own host, its own robots.txt and its own turn."""
+    """Another URL: a candidate with its own host, robots.txt and rate limit."""
 
     url: str
     origin: str
@@ -21,17 +21,17 @@ class RedirectTarget(Value, frozen=True):
 
 
 class SameUrl(Value, frozen=True):
-    """Normalised, it is the task's own URL; the site wants just this spelling. To be asked for at once."""
+    """Another spelling of the task's own normalized URL, which the site requires. Requested at once."""
 
     exact_url: str
 
 
 class Stop(Value, frozen=True):
-    """It is not followed."""
+    """Not followed."""
 
     why: str
     to: str = ""
-    """The target, when it is a URL."""
+    """The target, if it is a URL."""
 
 
 def next_hop(
@@ -44,7 +44,7 @@ def next_hop(
 ) -> RedirectTarget | SameUrl | Stop:
     """`visit_hops` are the hops of this visit: the task's URL first, then each spelling of it; `chain` those before it.
 
-    Redirects to http of the `https_domains` and of what is below them are read as redirects to https.
+    Redirects to http on the `https_domains` and their subdomains are treated as redirects to https.
     """
     if not location:
         return Stop("redirect without a target")
@@ -64,7 +64,8 @@ def next_hop(
 
 
 def _resolve_location(location: str, base: str, https_domains: tuple[str, ...]) -> str | None:
-    """The whole URL, without fragment and credentials. Bytes that were not UTF-8 arrive as surrogates: escaped."""
+    """The absolute URL without fragment and credentials. Bytes that were not UTF-8 arrive as surrogates and are
+    escaped."""
     location = _NOT_UTF8.sub(lambda match: f"%{ord(match[0]) - 0xDC00:02X}", location)
     try:
         url = parse(base) + location

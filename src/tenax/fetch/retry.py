@@ -1,4 +1,4 @@
-"""What happens to a task after a visit: done, again at a time or another way, or a dead letter."""
+"""What happens to a task after a visit: done, retried later or by another transport, or a dead letter."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from tenax.model import (
     TransportKind,
 )
 
-# Answers: the site has spoken, and there is nothing left to try.
+# Responses: the site has answered, and there is nothing left to try.
 _FINAL_KINDS = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
-# What a person named, and may want at once when they have opened the guard for it.
+# URLs that a person named, and may want at once after allowing them in the guard.
 _USER_SOURCES = frozenset({Source.SEED, Source.REPLAY})
-# Another run may allow it: nothing is settled by a setting.
+# Another run may allow it: a setting settles nothing for good.
 _SETTING_REASONS = ("guard:", "rules:", "facets:", "series:", "robots:")
-# Trying again would give the same; a person may see a reason to.
+# A retry would give the same result; a person may replay it.
 _PERMANENT_KINDS = frozenset(
     {
         FailureKind.CLIENT_ERROR,
@@ -56,8 +56,9 @@ def plan_task(
 ) -> Plan:
     """The plan for `task` after a visit by `transport`.
 
-    `jitter` is random, 0 to 1; `host_next_at` is when its host has its next turn, as known after this visit; `available`
-    are the ways at hand. What a task was found to need, a way or the whole page, it keeps until a visit says otherwise.
+    `jitter` is random, 0 to 1; `host_next_at` is the time of the host's next request, as known after this visit;
+    `available` are the installed transports. A task keeps what it was found to need, a transport or the whole page,
+    until a visit shows otherwise.
     """
     match outcome:
         case Deferred(until=until):
@@ -88,7 +89,7 @@ def _plan_after_failure(
 ) -> Plan:
     asked_for = now + allowed_retry_after(failed.retry_after_seconds, site.fetch)
     if (failed.kind is FailureKind.RESET and failed.is_site_wide) or failed.kind is FailureKind.PROXY:
-        # Every way was tried, or this one is barred; the next round begins with the one its host is usually visited by.
+        # Every transport was tried, or this one is refused; the next round begins with the host's usual one.
         return msgspec.structs.replace(_reschedule(task, max(host_next_at, asked_for)), transport=None)
     if failed.is_site_wide or failed.kind is FailureKind.RATE_LIMITED:
         return _reschedule(task, max(host_next_at, asked_for))
@@ -98,7 +99,7 @@ def _plan_after_failure(
         return DeadLetter(failed.why)
     wait = retry_delay_seconds(task.attempt, site.fetch, jitter)
     plan = _spend_attempt(task, max(now + wait, asked_for), failed.why, site)
-    # As above: every way was tried.
+    # As above: every transport was tried.
     is_new_round = failed.kind is FailureKind.RESET and isinstance(plan, Reschedule)
     return msgspec.structs.replace(plan, transport=None) if is_new_round else plan
 

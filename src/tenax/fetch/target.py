@@ -1,4 +1,4 @@
-"""Where a request goes: scheme, host, port and path, read from a URL that has only one reading."""
+"""The target of a request: scheme, host, port and path of an unambiguous URL."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-# The parser of URLs has been here before us. This only makes sure that no reading but one is possible: no userinfo,
-# no backslash, no blank, nothing that a second parser could take for the end of the host.
+# The URL parser has already normalized it. This only ensures that it is unambiguous: no userinfo, no backslash, no
+# blank, nothing that a second parser could take for the end of the host.
 _PLAIN_URL = re.compile(r"(https?)://([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?([/?][\x21-\x7e]*)?")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Origin(NamedTuple):
-    """The scheme, host and port that a connection is for; an IPv6 address stands without its brackets."""
+    """The scheme, host and port of a connection; an IPv6 address has no brackets."""
 
     scheme: str
     host: str
@@ -21,21 +21,21 @@ class Origin(NamedTuple):
 
     @property
     def authority(self) -> str:
-        """As the Host header has it: the port only where it is not the scheme's own."""
+        """As in the Host header: the port only if it is not the scheme's default."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
 
 class Target(NamedTuple):
-    """One URL to ask for."""
+    """One URL to request."""
 
     origin: Origin
     path: str
-    """Path and query, as they are sent."""
+    """Path and query, as sent."""
 
 
 def parse_target(url: str) -> Target | None:
-    """The target of an absolute, escaped http or https URL; None when it is not plainly that."""
+    """The target of an absolute, escaped http or https URL; None for anything else."""
     match = _PLAIN_URL.fullmatch(url)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""Every way to carry a request, each through the guard and in the turn of its host and its address."""
+"""Every transport, each through the guard and within the rate limits of the host and its address."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _BACKOFF_STATUSES = frozenset({429, 503})
 
 
 class Pace(Value, frozen=True):
-    """What a request owes its host."""
+    """The rate limits of a request."""
 
     pace_seconds: float = 0.0
-    """Least time between two requests to the host."""
+    """Minimum time between two requests to the host."""
     connections: int = 1
     address_pace_seconds: float = 0.0
-    """Least time between two requests to one address, whatever the hosts that live there."""
+    """Minimum time between two requests to one address, whatever the hosts on it."""
     connect_timeout_seconds: float = 10.0
     max_backoff_seconds: float = 0.0
-    """How long a host that asks to be left alone is left alone at most."""
+    """Maximum backoff that a host may request."""
     is_followup: bool = False
-    """The host asked for it in its answer to the request before, and both are one visit: it is not put off."""
+    """The host's previous response asked for this request, in the same visit: it is not delayed."""
     shares_rate_limit: bool = True
-    """False: other crawls on this machine are not asked whose turn it is; those that share a limiter elsewhere are."""
+    """False: the rate limit is not shared with other crawls on this machine, only through an explicit limiter."""
 
 
 class Transports:
@@ -51,8 +51,8 @@ class Transports:
         is_always_shared: bool = False,
         files: FileLimit | None = None,
     ) -> None:
-        """`is_always_shared`: the turns are those of a limiter that was asked for by name, such as one in Redis. That
-        other crawls of this machine are not asked does not switch it off."""
+        """`is_always_shared`: the rate limiter was configured explicitly, such as one in Redis. `shares_rate_limit =
+        False` does not disable it."""
         self._is_always_shared = is_always_shared
         self._transports = transports
         self._guard = guard
@@ -66,13 +66,13 @@ class Transports:
         self.available = frozenset(transports)
 
     async def get(self, kind: TransportKind, request: Request, pace: Pace) -> Response | Failed | Refused | Deferred:
-        """The answer by this way, or by plain HTTP where that way is not there. Deferred: nothing was sent."""
+        """The response by this transport, or by plain HTTP if it is not installed. Deferred: nothing was sent."""
         if pace.is_followup:
             return await self._send_counted(kind, request, pace)
         now = self._clock.now()
         free_at = self._interval.reserve(now)
         if free_at > now:
-            return Deferred(free_at, "turn: by `crawl.request_interval_seconds` other requests go first")
+            return Deferred(free_at, "rate limit: `crawl.request_interval_seconds` not over yet")
         answer = await self._send_counted(kind, request, pace)
         if isinstance(answer, Deferred):
             self._interval.cancel()
@@ -80,11 +80,11 @@ class Transports:
 
     @property
     def max_concurrent_visits(self) -> int:
-        """As many visits as there are files for."""
+        """As many visits as there are file descriptors for."""
         return self._files.max_visits(self._clock.now())
 
     def defer_for_file_limit(self) -> Deferred:
-        """There was no file descriptor left: our own trouble, so whatever was to be done is put off."""
+        """No file descriptor was left: our own failure, so the visit is deferred."""
         now = self._clock.now()
         self._files.record_exhaustion(self._in_flight, now)
         return Deferred(now + RETRY_SECONDS, "files: no file descriptor was left; raise `ulimit -n`")
@@ -104,7 +104,7 @@ class Transports:
     async def _send_paced(
         self, kind: TransportKind, request: Request, pace: Pace
     ) -> Response | Failed | Refused | Deferred:
-        """In the turn of the host and its address."""
+        """Send with a permit for the host and its address."""
         transport = self._transports.get(kind) or self._transports[TransportKind.HTTP]
         if pace.pace_seconds == 0 and pace.address_pace_seconds == 0:
             return await self._send_at_interval(transport, request)
@@ -114,9 +114,9 @@ class Transports:
         addresses = await self._guard.check(target.origin, pace.connect_timeout_seconds)
         if not isinstance(addresses, tuple):
             return addresses
-        # With one connection the turn is held until the answer is there; with several they may overlap.
+        # With one connection the permit is held until the response arrives; with several, requests may overlap.
         busy = request.total_timeout_seconds if pace.connections == 1 else 0.0
-        turns = (
+        permits = (
             Permit(host_key(f"{target.origin.scheme}://{target.origin.authority}"), pace.pace_seconds, busy),
             Permit(f"address {min(addresses)}", pace.address_pace_seconds),
         )
@@ -124,25 +124,25 @@ class Transports:
         now = self._clock.now()
         if now >= request.send_by:
             return late_deferral(now)
-        free_at = await shared.acquire(turns, now)
+        free_at = await shared.acquire(permits, now)
         if free_at > now:
-            return Deferred(free_at, "turn: another request to this host or its address goes first")
+            return Deferred(free_at, "rate limit: another request to this host or its address comes first")
         try:
             answer = await self._send_at_interval(transport, request)
         except BaseException:
-            await shared.release(turns, self._clock.now())
+            await shared.release(permits, self._clock.now())
             raise
         if isinstance(answer, Response):
-            await shared.release(turns, answer.answered_at)
-            if rest := _requested_backoff_seconds(answer, pace):
-                # Other crawls, and this one if it is killed now, must know of it too.
-                await shared.back_off(turns[0].key, answer.answered_at + rest, answer.answered_at)
+            await shared.release(permits, answer.answered_at)
+            if backoff_seconds := _requested_backoff_seconds(answer, pace):
+                # Other crawls, and this one if it is killed now, must know about it too.
+                await shared.back_off(permits[0].key, answer.answered_at + backoff_seconds, answer.answered_at)
         else:
-            await shared.release(turns, self._clock.now())
+            await shared.release(permits, self._clock.now())
         return answer
 
     async def _send_at_interval(self, transport: Transport, request: Request) -> Response | Failed | Refused | Deferred:
-        """In the time of this request among all those of the process."""
+        """Send at this request's time among all requests of the process."""
         if self._interval.seconds:
             async with self._start_lock:
                 if wait := self._interval.wait_seconds(self._clock.now()):
@@ -150,14 +150,15 @@ class Transports:
                 self._interval.mark_started(self._clock.now())
         answer = await transport.get(request)
         if request.reservation is not None:
-            # Whatever was needed on the way, this is left of it.
+            # The time that is left after waiting.
             request.reservation.resize(len(answer.body) if isinstance(answer, Response) else 0)
         return answer
 
     async def share_backoff(
         self, origin: str, until: float, pace_seconds: float, *, shares_rate_limit: bool = True
     ) -> None:
-        """Whoever shares its turns leaves this host alone until then, and asks no faster than this afterwards."""
+        """Share with all users of the rate limiter: no requests to this host until then, and no faster than this
+        afterwards."""
         if not (shares_rate_limit or self._is_always_shared):
             return
         await self._rate_limiter.back_off(host_key(origin), until, self._clock.now(), pace_seconds)
@@ -170,7 +171,7 @@ class Transports:
 
 
 def _requested_backoff_seconds(response: Response, pace: Pace) -> float:
-    """How long the host asks to be left alone; 0 when it does not."""
+    """The backoff that the host requests; 0 if none."""
     if response.status not in _BACKOFF_STATUSES:
         return 0.0
     return retry_after_seconds(response, pace.max_backoff_seconds) or 0.0

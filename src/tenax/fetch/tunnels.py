@@ -1,6 +1,6 @@
-"""Tunnels: a way through a proxy to a checked address, by CONNECT (RFC 9110) or by SOCKS5 (RFC 1928, 1929).
+"""Tunnels through a proxy to a checked address, by CONNECT (RFC 9110) or SOCKS5 (RFC 1928, 1929).
 
-The client's side of both is a question or two; what a proxy says is read here byte by byte and believed no further.
+The client's side of both is one or two requests; a proxy's answers are read with limits and not trusted further.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tenax.fetch.proxies import Proxy
 from tenax.model import Failed, FailureKind
 
 MAX_REPLY_BYTES: Final = 16 * 1024
-"""A proxy's answer to CONNECT, with its headers."""
+"""A proxy's response to CONNECT, with its headers."""
 
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})[ \r]")
 _SOCKS_REPLIES: Final = {
@@ -32,18 +32,18 @@ _SOCKS_REPLIES: Final = {
 
 
 class ProxyError(Exception):
-    """The proxy did not bring us to the target: nothing was sent to it, and nothing was learned about it."""
+    """The proxy did not connect us to the target: nothing was sent to it, and nothing was learned about it."""
 
     def __init__(self, proxy: Proxy, why: str, *, is_declined: bool = False) -> None:
         super().__init__(why)
         self.failure = Failed(f"proxy {proxy.name}: {why}", FailureKind.PROXY)
         self.why = why
         self.is_declined = is_declined
-        """True: it works, and would not or could not reach this very target. That may be the target's fault."""
+        """True: the proxy works, but refused or failed to reach this target. That may be the target's fault."""
 
 
 class TunnelError(Exception):
-    """A tunnel was made and failed before a request was sent through it: the proxy's fault or the host's."""
+    """A tunnel failed before a request was sent through it: the fault of the proxy or the host."""
 
     def __init__(self, failed: Failed) -> None:
         super().__init__(failed.why)
@@ -57,10 +57,10 @@ async def open_tunnel(
     target: tuple[str, int] | None,
     tls: ssl.SSLContext | None,
 ) -> asyncio.Transport:
-    """A transport to this address and port by way of the proxy at the other end of `sock`, which it takes over.
+    """A transport to this address and port through the proxy at the other end of `sock`, which it takes over.
 
-    `tls` is for the way to the proxy; without a target the way ends there. Raises `ProxyError` and `OSError`.
-    Nobody listens on the transport yet: give it a protocol of your own.
+    `tls` is for the connection to the proxy; without a target the connection ends there. Raises `ProxyError` and
+    `OSError`. The transport has no protocol yet: set one.
     """
     try:
         transport, talk = await loop.create_connection(
@@ -74,7 +74,7 @@ async def open_tunnel(
         if target is not None:
             await (_socks5_connect if proxy.scheme == "socks5" else _http_connect)(talk, proxy, *target)
         if talk.buffer:
-            raise ProxyError(proxy, "it spoke out of turn")
+            raise ProxyError(proxy, "it sent data before the request")
     except EOFError:
         transport.abort()
         raise ProxyError(proxy, "it closed the connection") from None
@@ -85,8 +85,10 @@ async def open_tunnel(
 
 
 async def _http_connect(protocol: _ProxyProtocol, proxy: Proxy, host: str, port: int) -> None:
-    goal = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    protocol.transport.write(f"CONNECT {goal} HTTP/1.1\r\nHost: {goal}\r\n{proxy.authorization}\r\n".encode("ascii"))
+    authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    protocol.transport.write(
+        f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n{proxy.authorization}\r\n".encode("ascii")
+    )
     reply = await protocol.read_until(b"\r\n\r\n", MAX_REPLY_BYTES)
     line = _STATUS_LINE.match(reply) if reply is not None else None
     status = int(line[1]) if line is not None else 0
@@ -105,21 +107,23 @@ async def _socks5_connect(protocol: _ProxyProtocol, proxy: Proxy, host: str, por
         method = (await protocol.read_exactly(2))[1]
     if method != 0:
         raise credentials_error(proxy)
-    goal = parse_address(host)
-    if goal is None:
+    address = parse_address(host)
+    if address is None:
         raise ProxyError(proxy, "not an address")
-    protocol.transport.write(bytes((5, 1, 0, 1 if goal.version == 4 else 4)) + goal.packed + port.to_bytes(2, "big"))
+    protocol.transport.write(
+        bytes((5, 1, 0, 1 if address.version == 4 else 4)) + address.packed + port.to_bytes(2, "big")
+    )
     version, reply, _, kind = await protocol.read_exactly(4)
     if version != 5:
         raise ProxyError(proxy, "not a proper SOCKS5 answer")
     if reply != 0:
         raise socks5_error(proxy, reply)
-    # Where the proxy's own end is bound; of no use to us.
+    # The proxy's own bound address, which is not used.
     length = {1: 4, 4: 16}.get(kind) or (await protocol.read_exactly(1))[0]
     await protocol.read_exactly(length + 2)
 
 
-# ---- what a proxy says when it says no --------------------------------------------------------------------
+# ---- errors of a proxy ------------------------------------------------------------------------------------
 
 
 def credentials_error(proxy: Proxy) -> ProxyError:
@@ -129,7 +133,7 @@ def credentials_error(proxy: Proxy) -> ProxyError:
 
 
 def connect_error(proxy: Proxy, status: int) -> ProxyError:
-    """This status to a CONNECT; 0: nothing that is a status."""
+    """The error for this status of a CONNECT; 0: not a status."""
     if status == 407:
         return credentials_error(proxy)
     if status == 0:
@@ -142,7 +146,7 @@ def socks5_error(proxy: Proxy, reply: int) -> ProxyError:
 
 
 class _ProxyProtocol(asyncio.Protocol):
-    """Reads what a proxy says, as much as is asked for; what is left over stays in `buffer`."""
+    """Reads as many bytes of a proxy's answer as requested; the rest stays in `buffer`."""
 
     transport: asyncio.Transport
 
@@ -158,7 +162,7 @@ class _ProxyProtocol(asyncio.Protocol):
         return self._take(count)
 
     async def read_until(self, end: bytes, limit: int) -> bytes | None:
-        """Everything up to and with this end; None when it does not come within that many bytes."""
+        """Everything up to and including `end`; None if it does not arrive within `limit` bytes."""
         while (at := self.buffer.find(end)) < 0:
             if len(self.buffer) > limit:
                 return None

@@ -1,10 +1,10 @@
-"""Is this a page? Walls, consent pages and empty shells are told from short good pages here.
+"""Whether a response is a page: tells block pages, consent pages and empty shells from short good pages.
 
-No single sign is enough, because good pages speak of captchas and cookies too, and carry the scripts of those who
-build walls. Looked at together are: marks that only a wall has, what the headline is, what is said to the visitor,
-and above all how much is left of the text when that is taken away. A good page has something of its own to say.
+No single sign is enough, because good pages mention captchas and cookies too, and load the scripts of the same vendors.
+Combined are: markup that only a block page has, the headline, phrases that address the visitor, and above all how much
+of the text is left without these. A good page has text of its own.
 
-*Hard* means that we are shut out: the host rests. *Soft* means that a browser might see a page where we saw none.
+*Hard* means that we are blocked: the host gets a cooldown. *Soft* means that a browser might get a page.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from tenax.fetch.block_page_words import find_phrases, fold_text, headline_kind,
 from tenax.model import TransportKind, Validation, Value
 
 SMALL_BODY_BYTES: Final = 500
-"""A smaller body must read like a page, where `validation.min_body_bytes` does not say what a page must have."""
+"""A smaller body must read like a page, unless `validation.min_body_bytes` is set."""
 MIN_PAGE_CHARS: Final = 2_000
-"""With so much to read it is a page, unless its very title says otherwise."""
+"""With this much text it is a page, unless its title says otherwise."""
 MAX_BLOCK_PAGE_CHARS: Final = 6_000
-"""No wall has more text than this."""
+"""No block page has more text than this."""
 MAX_MARKED_PAGE_CHARS: Final = 1_500
-"""What a page may have of its own and still be the wall that a mark says it is."""
+"""Maximum text of its own on a page that a mark identifies as a block page."""
 MAX_OTHER_CHARS_BELOW_HEADLINE: Final = 160
-"""What a wall may say besides, when its headline is a wall's; half of a longer text."""
+"""Maximum other text on a block page with a matching headline; half of a longer text."""
 MAX_OTHER_CHARS: Final = 30
-"""The same when its headline is not."""
+"""The same without a matching headline."""
 MAX_SHELL_CHARS: Final = 200
-"""A shell may show a name and a menu around the empty place."""
+"""A shell may show a name and a menu around the empty area."""
 MAX_HEADLINE_CHARS: Final = 60
-"""A text so short is its own headline."""
+"""A text this short is its own headline."""
 MIN_CHARS_BESIDES_TITLE: Final = 12
-"""What a page must have of its own besides its name: a site's name above "please log in" is a wall."""
+"""Minimum text besides the title: a site's name above "please log in" is a block page."""
 NEVER_A_BLOCK_PAGE: Final = -1
-"""No rest is small enough: not even none."""
+"""Not even a page without other text counts."""
 MAX_REFRESH_SECONDS: Final = 10
 
 _REASONS: Final[dict[BlockKind, str]] = {
@@ -66,12 +66,12 @@ _REFRESH: Final = re.compile(r"\s*([0-9]{1,6})(?:\.[0-9]*)?\s*[;,]\s*(?:url\s*=\
 
 
 class Verdict(Value, frozen=True):
-    """What was decided, and on what evidence."""
+    """The decision and its evidence."""
 
     status: Validation = ""
     """Empty: not judged."""
     why: str = ""
-    """One word, a colon and what it means; empty for a page."""
+    """One word, a colon and its meaning; empty for a page."""
     evidence: str = ""
     """What was seen, in the page's own words."""
 
@@ -87,7 +87,7 @@ def validate(
     status: int = 200,
     transport: TransportKind = TransportKind.HTTP,
 ) -> Verdict:
-    """Judge what was read. `facts` is only asked for when the page is not plainly one."""
+    """Judge the extracted page. `facts` is only called when the page is in doubt."""
     if not config.enabled or content.media == "other" or not 200 <= status < 300:
         return Verdict()
     verdict = _check_content(content, facts, config, body_bytes, transport)
@@ -104,7 +104,7 @@ def _check_content(
     body_bytes: int,
     transport: TransportKind,
 ) -> Verdict:
-    """What it reads like, whatever its size."""
+    """Judge by its text, whatever its size."""
     if content.media == "text":
         return VALID if content.text else Verdict("soft", "empty: there is nothing to read")
     is_small = body_bytes < (SMALL_BODY_BYTES if config.min_body_bytes < 0 else config.min_body_bytes)
@@ -114,7 +114,7 @@ def _check_content(
 
 
 def refresh_target(facts: BlockPageSignals) -> str:
-    """Where a page sends its visitors at once, as written; empty when it does not."""
+    """The target of an immediate meta refresh, as written; empty if there is none."""
     found = _REFRESH.match(facts.refresh)
     if found is None or int(found[1]) > MAX_REFRESH_SECONDS:
         return ""
@@ -122,7 +122,7 @@ def refresh_target(facts: BlockPageSignals) -> str:
 
 
 class _BlockPageCheck:
-    """A closer look at one page that is short of text, or named like a wall."""
+    """The detailed check of a page with little text, or with the title of a block page."""
 
     def __init__(self, content: Content, facts: BlockPageSignals, is_small: bool, transport: TransportKind) -> None:
         self.content = content
@@ -139,7 +139,7 @@ class _BlockPageCheck:
         return self._check_markup() or self._check_phrases() or self._check_shell() or VALID
 
     def _check_markup(self) -> Verdict | None:
-        """A mark that only a wall has."""
+        """A mark that only a block page has."""
         if self.facts.is_large or len(self.text) > MAX_MARKED_PAGE_CHARS:
             return None
         for mark, kind, maker in MARKUP_SIGNATURES:
@@ -148,57 +148,59 @@ class _BlockPageCheck:
         return None
 
     def _check_phrases(self) -> Verdict | None:
-        """Words to the visitor, or a wall's headline, and little else."""
+        """Phrases to the visitor, or the headline of a block page, and little else."""
         if self.title.startswith(EXPLAINER_TITLE_PREFIXES):
             return None
-        said = find_phrases("\n".join((self.title, *self.headings, self.text)))
-        kind = self._strongest_kind(said)
+        phrases_found = find_phrases("\n".join((self.title, *self.headings, self.text)))
+        kind = self._strongest_kind(phrases_found)
         if kind is None:
             return None
         widget = next(
             (maker for mark, sort, maker in WIDGET_SIGNATURES if sort == kind and mark in self.facts.attributes_text),
             "",
         )
-        if self._other_chars(kind, [phrase for phrase, _ in said]) > self._max_other_chars(kind, said, bool(widget)):
+        if self._other_chars(kind, [phrase for phrase, _ in phrases_found]) > self._max_other_chars(
+            kind, phrases_found, bool(widget)
+        ):
             return None
-        seen = (next((phrase for phrase, sort in said if sort == kind), ""), widget)
+        seen = (next((phrase for phrase, sort in phrases_found if sort == kind), ""), widget)
         return self._reject(kind, ", ".join(filter(None, seen)) or f"headline: {self.content.title or self.text}")
 
-    def _strongest_kind(self, said: list[tuple[str, BlockKind]]) -> BlockKind | None:
-        """What kind of wall it would be: being shut out goes before all else, then the headline, then what is said."""
-        kinds = [kind for kind in (self.headline_kind, *(kind for _, kind in said)) if kind is not None]
+    def _strongest_kind(self, phrases_found: list[tuple[str, BlockKind]]) -> BlockKind | None:
+        """The kind of block page: being blocked comes first, then the headline, then the phrases."""
+        kinds = [kind for kind in (self.headline_kind, *(kind for _, kind in phrases_found)) if kind is not None]
         return next((kind for kind in kinds if kind in HARD_KINDS), kinds[0] if kinds else None)
 
-    def _max_other_chars(self, kind: BlockKind, said: list[tuple[str, BlockKind]], has_widget: bool) -> int:
-        """How many characters of its own the page may have and still be nothing but a wall."""
+    def _max_other_chars(self, kind: BlockKind, phrases_found: list[tuple[str, BlockKind]], has_widget: bool) -> int:
+        """Maximum characters of other text on a block page."""
         heads = "\n".join((self.title, *self.headings))
-        if not has_widget and not any(phrase in self._text_without_headings() for phrase, _ in said):
-            # A headline alone: "Access Denied" may be the name of a song. Then the song is described below it.
+        if not has_widget and not any(phrase in self._text_without_headings() for phrase, _ in phrases_found):
+            # A headline alone: "Access Denied" may be the name of a song, which is then described below it.
             return MAX_OTHER_CHARS
-        if self.headline_kind is not None or any(phrase in heads for phrase, _ in said):
+        if self.headline_kind is not None or any(phrase in heads for phrase, _ in phrases_found):
             return max(MAX_OTHER_CHARS_BELOW_HEADLINE, len(self.text) // 2)
         if self.headings and not self.is_small:
             return NEVER_A_BLOCK_PAGE
-        if kind == "consent" and len(said) < 2 and not has_widget:
-            # A page about its own cookies says as much.
+        if kind == "consent" and len(phrases_found) < 2 and not has_widget:
+            # A page about its own cookies uses the same words.
             return NEVER_A_BLOCK_PAGE
         if name := self._shown_title():
             return min(len(name) + MIN_CHARS_BESIDES_TITLE, MAX_OTHER_CHARS)
-        if not self.headings and sum(sort in HARD_KINDS for _, sort in said) > 1:
+        if not self.headings and sum(sort in HARD_KINDS for _, sort in phrases_found) > 1:
             return MAX_OTHER_CHARS_BELOW_HEADLINE
         return 2 * MAX_OTHER_CHARS if has_widget else MAX_OTHER_CHARS
 
     def _text_without_headings(self) -> str:
-        """The text without the lines that are its headings."""
+        """The text without the lines that are headings."""
         return "\n".join(line for line in self.text.splitlines() if line.strip() not in self.headings)
 
     def _shown_title(self) -> str:
-        """The title, when it stands above the text as well, as a heading or as its first line; walls seldom do that."""
+        """The title, if it is also a heading or the first line; block pages rarely do that."""
         first = self.text.partition("\n")[0].strip()
         return next((name for name in headline_parts(self.title) if name and name in (first, *self.headings)), "")
 
     def _other_chars(self, kind: BlockKind, phrases: list[str]) -> int:
-        """How many characters of the text are in sentences of its own."""
+        """Characters of the text in sentences of its own."""
         around = (*FOOTER_PHRASES, *FILLER_PHRASES[kind]) if phrases else FOOTER_PHRASES
         wall_words = (*phrases, *(words for words in around if words in self.text))
         own = 0
@@ -210,10 +212,10 @@ class _BlockPageCheck:
         return own
 
     def _check_shell(self) -> Verdict | None:
-        """Nothing there yet, or nothing there at all."""
+        """No content yet, or none at all."""
         facts, text = self.facts, self.text
         if self._is_loading() and refresh_target(facts):
-            return Verdict("soft", "refresh: the page only leads on to another", facts.refresh)
+            return Verdict("soft", "refresh: meta refresh to another page", facts.refresh)
         if facts.script_count and (seen := self._shell_evidence()):
             return Verdict("soft", "shell: the page is built by scripts", seen)
         if text or facts.media_count or facts.is_large or self.content.links:
@@ -221,24 +223,24 @@ class _BlockPageCheck:
         return Verdict("soft", "empty: there is nothing to read")
 
     def _is_loading(self) -> bool:
-        """Whether the text, if there is any, only asks for patience."""
+        """Whether the text, if any, only says that something is loading."""
         return len(self.text) <= MAX_HEADLINE_CHARS or (
             len(self.text) <= MAX_SHELL_CHARS and any(words in self.text for words in LOADING_PHRASES)
         )
 
     def _shell_evidence(self) -> str:
-        """How the page shows that its scripts have yet to build it; empty when it does not."""
+        """What shows that scripts have yet to build the page; empty if nothing does."""
         facts, text = self.facts, self.text
-        says_so = find_phrases(fold_text(facts.noscript_text))
-        if facts.has_empty_mount and len(text) <= (MAX_SHELL_CHARS if says_so else MAX_HEADLINE_CHARS):
-            return says_so[0][0] if says_so else "an empty place for an application"
+        noscript_phrases = find_phrases(fold_text(facts.noscript_text))
+        if facts.has_empty_mount and len(text) <= (MAX_SHELL_CHARS if noscript_phrases else MAX_HEADLINE_CHARS):
+            return noscript_phrases[0][0] if noscript_phrases else "an empty container for an application"
         if len(text) <= MAX_HEADLINE_CHARS and text.strip(" .…").startswith(LOADING_PHRASES):
             name = self._shown_title()
             return "" if name and len(text) > len(name) + MIN_CHARS_BESIDES_TITLE else self.content.text
         return "" if text or facts.media_count or facts.is_large else "only scripts"
 
     def _reject(self, kind: BlockKind, evidence: str) -> Verdict:
-        # A check of the browser that a browser did not pass is no longer a check.
+        # A browser check that a browser did not pass is a block.
         is_hard = kind in HARD_KINDS or (kind == "challenge" and self.transport is TransportKind.BROWSER)
         return Verdict("hard" if is_hard else "soft", f"{kind}: {_REASONS[kind]}", evidence)
 

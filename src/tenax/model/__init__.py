@@ -1,8 +1,8 @@
-"""The nouns of the crawl: frozen values that travel between the rooms.
+"""Values of the crawl: frozen structs that travel between packages.
 
-A *task* is a URL due for a visit. A *visit* is one attempt at it and ends in an *outcome*, a value. The
-outcome leads to a *plan*: what happens to the task next. Nothing here does I/O or reads a clock; times are
-seconds since the epoch, as a `tenax.clock.Clock` gives them.
+A *task* is a URL due for a visit. A *visit* is one attempt at it and ends in an *outcome*, a value. The outcome leads
+to a *plan*: what happens to the task next. Nothing here does I/O or reads a clock; times are seconds since the epoch,
+as a `tenax.clock.Clock` gives them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The limits that can keep a URL out which the rules allow, and the setting of each.
+"""The limits that can keep out a URL that the rules allow, and the setting of each.
 
 A rule (scope, include, exclude, traps, robots.txt, nofollow) says what a crawl is about. A limit says how much of it is
-taken. What a limit cuts off is kept in the database: the page, the limit, how many. So a run with a higher limit can
-take it up, and a crawl that was cut off does not call itself complete.
+taken. What a limit cuts off is stored in the database: the page, the limit, how many. So a run with a higher limit can
+continue there, and a crawl that was cut off is not reported as complete.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ LIMIT_SETTINGS = {
     "links_read": "50,000 links and 56 MB of elements of a page",
     "sitemap_read": "100,000 URLs of a sitemap",
 }
-"""By the name under which a refusal is counted. The last two are no settings: they bound what reading a document may
-cost."""
+"""By the name under which a refusal is counted. The last two are no settings: they limit the cost of reading a
+document."""
 
 
 ROBOTS_CLOSED_SUFFIX = ":closed"
-"""After the name of a limit: links that it cut off, and that robots.txt refuses as well. Those are kept as the others
-are, but no limit is said to keep them out."""
+"""Suffix of a limit's name for cut-off links that robots.txt refuses as well. They are stored like the others, but no
+limit is reported for them."""
 LINKS_NOT_KEPT = "links_not_kept"
-"""Links that the rules refuse, of a page whose links are not kept (`extract.link_graph`). No limit, but kept like one:
-under other rules the page is fetched again."""
+"""Links refused by the rules, of a page whose links are not stored (`extract.link_graph`). Not a limit, but stored like
+one: under other rules the page is fetched again."""
 GUESS_LIMITS = frozenset({"guesses", "pages_guessed"})
-"""Limits of guesses: what they keep back is owed in the host's record, and no link of the page."""
+"""Limits of guesses: guesses held back are pending in the host's record, and are no links of the page."""
 
 
 def limit_refusals(refusals: Mapping[str, int]) -> dict[str, int]:
-    """Of some refusals, those that are kept with the page."""
+    """The refusals that are stored with the page."""
     names = LIMIT_SETTINGS.keys() | {LINKS_NOT_KEPT}
     return {name: count for name, count in refusals.items() if name in names and count}
 
 
 def count_rule_refusals(refusals: Mapping[str, int]) -> int:
-    """How many refusals no limit made."""
+    """Number of refusals made by rules, not limits."""
     return sum(count for name, count in refusals.items() if name not in LIMIT_SETTINGS and name != LINKS_NOT_KEPT)
 
 
 def limit_names(cut: Iterable[str]) -> set[str]:
-    """The limits among what was cut off of a document, whether robots.txt refuses it or not."""
+    """The limits among the cut-off entries of a document, whether robots.txt refuses them or not."""
     return {name.removesuffix(ROBOTS_CLOSED_SUFFIX) for name in cut}
 
 

@@ -10,7 +10,7 @@ from tenax.model.value import Value
 
 
 class FailureKind(StrEnum):
-    """Why a fetch gave no page. The class of the failure decides retries, rests and dead letters."""
+    """Why a fetch gave no page. The kind decides about retries, backoff and dead letters."""
 
     DNS = "dns"
     CONNECT = "connect"
@@ -30,24 +30,24 @@ class FailureKind(StrEnum):
     GONE = "gone"
     CLIENT_ERROR = "client_error"
     NOT_MODIFIED = "not_modified"
-    """304 for a page that we do not hold; to be asked for again, without conditions."""
+    """304 without a stored copy; requested again, unconditionally."""
     REDIRECT = "redirect"
-    """A loop, too many hops, or a Location that leads nowhere we may go."""
+    """A loop, too many hops, or a Location that may not be followed."""
     UNREADABLE = "unreadable"
-    """It costs too much to read, or ends the process that reads it. Trying again would give the same."""
+    """It costs too much to extract, or ends the reader process. A retry would have the same result."""
     PROXY = "proxy"
-    """A proxy did not bring us to the host, which has heard nothing of us: no fault of the host, nor of the URL."""
+    """A proxy did not connect us to the host, which received nothing: the fault of neither host nor URL."""
     INTERNAL = "internal"
-    """We broke on this page; the crawl goes on."""
+    """Our code failed on this page; the crawl continues."""
 
 
 AddressClass: TypeAlias = Literal["", "public", "allowed", "typed"]
-"""What kind of address was connected to: a public one, one of an allowed network, or that of a typed seed."""
+"""The class of the connected address: public, in an allowed network, or of a seed typed by a person."""
 Validation: TypeAlias = Literal["", "valid", "soft", "hard"]
 
 
 class FetchRecord(Value, frozen=True):
-    """The measurements of one fetch, kept with the visit."""
+    """The measurements of one fetch, stored with the visit."""
 
     status: int | None = None
     content_type: str | None = None
@@ -64,15 +64,15 @@ class FetchRecord(Value, frozen=True):
     is_unverified: bool = False
     """The certificate was not checked, by configuration."""
     saved_bytes: int = 0
-    """What a 304 spared us."""
+    """Bytes saved by a 304."""
     charset_source: str = ""
     validation: Validation = ""
     evidence: str = ""
-    """What the validation saw, when it was not content."""
+    """What validation saw, if it was not a page."""
     headers: dict[str, str] = {}
-    """Of the answer, names in lower case; bounded, and secrets masked."""
+    """Of the response, names in lower case; size-limited, secrets masked."""
     error_body: str = ""
-    """The beginning of what came with a 4xx or 5xx, where that is kept."""
+    """The beginning of the body of a 4xx or 5xx, if stored."""
 
     @property
     def download_seconds(self) -> float:
@@ -80,37 +80,37 @@ class FetchRecord(Value, frozen=True):
 
     @property
     def kilobytes_per_second(self) -> float | None:
-        """Of the body on the wire; None when it came too fast to tell."""
+        """Of the body on the wire; None if it arrived too fast to measure."""
         seconds = self.download_seconds
         return self.wire_bytes / 1000 / seconds if seconds > 0.0005 else None
 
 
 class Fetched(Value, frozen=True, tag="fetched"):
-    """The page came whole."""
+    """The page arrived completely."""
 
     status: int
     url_list: UrlList = ""
-    """What it was, when it was no page but a list of URLs."""
+    """What it was, if it was a URL list and not a page."""
 
 
 class Unchanged(Value, frozen=True, tag="unchanged"):
-    """What we hold stands: the site said so (304), or it is young enough not to ask."""
+    """The stored copy is current: the site said so (304), or it is recent enough to use without a request."""
 
     why: str = ""
     """Empty for a 304."""
 
 
 class Redirected(Value, frozen=True, tag="redirected"):
-    """The URL points elsewhere; the target is a task of its own, on its own host and turn."""
+    """A redirect; the target is a task of its own, with its own host and rate limit."""
 
     status: int
     to: str
     why: str = ""
-    """When the target is not followed: the reason."""
+    """Why the target is not followed."""
 
 
 class Deferred(Value, frozen=True, tag="deferred"):
-    """Not now: the task goes back with a time on it."""
+    """Not now: the task goes back with a time."""
 
     until: float
     why: str
@@ -123,19 +123,19 @@ class Refused(Value, frozen=True, tag="refused"):
 
 
 class Rejected(Value, frozen=True, tag="rejected"):
-    """It answered, but what it sent is not a page we keep."""
+    """It answered, but not with a page that we store."""
 
     why: str
     is_hard: bool = False
 
 
 class Failed(Value, frozen=True, tag="failed"):
-    """No usable answer."""
+    """No usable response."""
 
     why: str
     kind: FailureKind
     is_site_wide: bool = False
-    """True: the host's trouble, not this URL's; it does not spend the task's attempts."""
+    """True: the host failed, not this URL; no attempt of the task is used up."""
     status: int | None = None
     retry_after_seconds: float | None = None
 
@@ -156,7 +156,7 @@ def outcome_label(outcome: Outcome) -> str:
             return type(outcome).__name__.lower()
 
 
-# ---- what happens to the task next ------------------------------------------------------------------------
+# ---- plans ------------------------------------------------------------------------------------------------
 
 
 class Done(Value, frozen=True, tag="done"):
@@ -169,25 +169,25 @@ class Reschedule(Value, frozen=True, tag="again"):
     at: float
     spends_attempt: bool = False
     transport: TransportKind | None = None
-    """Visit it this way then."""
+    """Transport of that visit."""
     is_unconditional: bool = False
-    """Ask for the whole page then."""
+    """Request the whole page then."""
     why: str = ""
-    """For what went well, and is to be kept up with: why then. Its attempts begin anew."""
+    """For a recrawl: why at that time. Attempts are counted from zero again."""
 
 
 NEEDS_BROWSER: Final = "needs a browser"
-"""How the cause of a dead letter begins that only waits for a run with a browser."""
+"""How the cause of a dead letter begins that waits for a run with a browser."""
 
 
 class DeadLetter(Value, frozen=True, tag="dead_letter"):
-    """Given up, kept with its cause; a person may replay it."""
+    """Given up, stored with its cause; a person may replay it."""
 
     cause: str
 
     @property
     def needs_browser(self) -> bool:
-        """Whether it was put aside for want of a browser: a run that has one replays it."""
+        """Whether only a browser is missing: a run with one replays it."""
         return self.cause.startswith(NEEDS_BROWSER)
 
 

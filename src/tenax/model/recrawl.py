@@ -1,4 +1,4 @@
-"""What is remembered of a host whose pages are kept fresh."""
+"""What is stored about a host whose pages are recrawled."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from tenax.model.value import PageKind, Value
 
 
 class RecrawlCost(Value, frozen=True):
-    """How dear a visit is at this host, so that all its pages together ask for no more visits than it may get."""
+    """The cost of a visit to this host, so that all its pages together stay within its visit budget."""
 
     price: float = 0.0
-    """See `tenax.recrawl.visit_budget`; 0: none was set yet."""
+    """See `tenax.recrawl.visit_budget`; 0: not set yet."""
     priced_at: float = 0.0
     planned_per_day: float = 0.0
-    """Visits a day that its pages ask for, as each was last planned."""
+    """Planned visits per day of all its pages."""
     priors: dict[PageKind, tuple[float, ...]] = {}
-    """By kind of page: what is believed of the rate of each, added up."""
+    """By kind of page: the sum of the estimated change rates."""

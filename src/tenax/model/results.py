@@ -1,4 +1,4 @@
-"""What a visit yields, and how the crawl is doing."""
+"""What a visit yields, and the progress of the crawl."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _MISSING_KINDS = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
 
 
 class PageLink(Value, frozen=True):
-    """A link of a page, as it is kept where links are."""
+    """A link of a page, as stored."""
 
     url: str
     text: str = ""
     rel: str = ""
     is_nofollow: bool = False
     is_in_article: bool = False
-    """Whether it stands in the clean part of the page."""
+    """Whether it is in the main content of the page."""
     is_url_list: bool = False
-    """A sitemap or a feed, named as one and not linked to."""
+    """A sitemap or a feed that was declared as such, not linked."""
 
 
 class ChangeNotice(Value, frozen=True):
-    """What a sitemap or a feed says of a page that may be known: it changed at this time."""
+    """An announcement by a sitemap or a feed: this page, if known, changed at this time."""
 
     url: str
     origin: str
@@ -34,7 +34,7 @@ class ChangeNotice(Value, frozen=True):
 
 
 class Page(Value, frozen=True):
-    """What a visit yields: the readable part of a document."""
+    """What a visit yields: the content of a page."""
 
     url: str
     status: int
@@ -52,32 +52,33 @@ class Page(Value, frozen=True):
     charset: str = "utf-8"
     charset_source: str = ""
     headline: str = ""
-    """The title of what the page tells, without the name of the site."""
+    """The title of the content, without the name of the site."""
     language_confidence: float = 0.0
     """From 0 to 1."""
     authors: tuple[str, ...] = ()
     published: str | None = None
-    """ISO 8601, a date or a moment."""
+    """ISO 8601, a date or a time."""
     modified: str | None = None
     site_name: str = ""
     section: str = ""
     keywords: tuple[str, ...] = ()
     image: str | None = None
     text: str = ""
-    """Everything that is seen."""
+    """All visible text."""
     article: str = ""
-    """The clean part, a paragraph to a line."""
+    """The main content, one line per paragraph."""
     markdown: str = ""
-    """The same with its structure; empty where `extract.markdown` is off."""
+    """The main content with its structure; empty if `extract.markdown` is off."""
     abstract: str = ""
     words: int = 0
-    """Of the clean part."""
+    """Of the main content."""
     fingerprint: bytes = b""
-    """What similarity is found by. Kept with the page where duplicates are looked for; events come without it."""
+    """For similarity. Stored with the page if duplicates are looked for; not in events."""
     duplicate_of: str | None = None
-    """The URL of the earliest page with the same or nearly the same text, when this one was stored; the database says."""
+    """The URL of the earliest page with the same or nearly the same text when this one was stored; set by the database.
+    """
     similarity: float = 0.0
-    """To that page: 1 for the same text."""
+    """To that page; 1: the same text."""
     links: tuple[PageLink, ...] = ()
     """Empty unless `extract.keep_links` is on."""
     links_count: int = 0
@@ -88,59 +89,58 @@ class Page(Value, frozen=True):
     etag: str | None = None
     last_modified: str | None = None
     stale_since: float | None = None
-    """When asking for it again first failed; None while what we hold is what the site last gave."""
+    """When fetching it again first failed; None while the copy is what the site last sent."""
     stale_why: str = ""
 
     @property
     def text_bytes(self) -> int:
-        """The memory that its texts take. Not their lengths: one character beyond the first 65,536 makes each
-        character of a text four bytes long."""
+        """Memory of its texts. Not their lengths: one character above U+FFFF makes every character of a text four bytes
+        long."""
         return self.text.__sizeof__() + self.article.__sizeof__() + self.markdown.__sizeof__()
 
 
 class Visit(Value, frozen=True):
-    """The whole effect of one attempt at a task; the database commits it all or not at all."""
+    """The whole effect of one attempt at a task; the database commits all of it or nothing."""
 
     claim: Claim
     outcome: Outcome
     plan: Plan
     host: HostRecord
-    """The host as it stands after this visit."""
+    """The host after this visit."""
     started_at: float
     finished_at: float
     page: Page | None = None
     candidates: tuple[Candidate, ...] = ()
     refusals: dict[str, int] = {}
-    """Links that were not offered, counted by reason."""
+    """Links that were not proposed, counted by reason."""
     new_in_links: dict[str, int] = {}
-    """URLs that are in the database, and how many more pages were found to link to them."""
+    """Known URLs, and how many more pages were found to link to them."""
     fetch: FetchRecord = FetchRecord()
     etag: str | None = None
-    """A validator that came with a 304, to be kept in place of the old one, or with a list of URLs; those of a page
-    stand in the page."""
+    """A validator from a 304, which replaces the old one, or from a URL list; those of a page are in the page."""
     last_modified: str | None = None
     link_targets: bytes | None = None
-    """The links of the page as the link graph keeps them; None where it is not kept."""
+    """The links of the page for the link graph; None if it is off."""
     change_notices: tuple[ChangeNotice, ...] = ()
-    """Pages that are said to have changed; those we keep up with, and hold an older copy of, are due at once."""
+    """Pages announced as changed; those that are recrawled, with an older copy, are due at once."""
     change_history: ChangeHistory | None = None
-    """How it was seen to change, this visit included; None where nobody keeps count."""
+    """How it has changed, this visit included; None if not recorded."""
 
     @property
     def label(self) -> str:
-        """A short name for counting it: of its outcome, or `missed` for a guess that nothing new was behind."""
+        """A short name for counting: of its outcome, or `missed` for a guess without anything new."""
         return "missed" if self.claim.task.is_guess and _is_missed_guess(self.outcome) else outcome_label(self.outcome)
 
 
 def _is_missed_guess(outcome: Outcome) -> bool:
-    """Nothing was there, or only what another page shows."""
+    """No page, or only what another page shows."""
     if isinstance(outcome, Failed):
         return outcome.kind in _MISSING_KINDS
     return isinstance(outcome, Rejected) and outcome.why.startswith("guess:")
 
 
 class Event(Value, frozen=True):
-    """What we tell the outside: one committed page, in commit order."""
+    """What sinks receive: one committed page, in commit order."""
 
     seq: int
     at: float
@@ -148,14 +148,14 @@ class Event(Value, frozen=True):
 
 
 class Cursor(Value, frozen=True):
-    """How far a sink has come: the last event it holds, and where its own store ended then."""
+    """How far a sink has come: its last event, and where its own store ended then."""
 
     seq: int = 0
     position: int = 0
 
 
 class HostBackoff(Value, frozen=True):
-    """A host that must wait before its next request, for more than its pace."""
+    """A host that must wait before its next request, for more than its rate limit."""
 
     origin: str
     until: float
@@ -163,7 +163,7 @@ class HostBackoff(Value, frozen=True):
 
 
 class Progress(Value, frozen=True):
-    """A running crawl at this moment; counts are of the whole crawl, earlier runs included."""
+    """A running crawl; counts are of the whole crawl, earlier runs included."""
 
     now: float
     elapsed_seconds: float
@@ -177,7 +177,7 @@ class Progress(Value, frozen=True):
     in_flight: int = 0
     hosts_active: int = 0
     backing_off: tuple[HostBackoff, ...] = ()
-    """Some of the hosts that rest, the longest rest first."""
+    """Some of the hosts that are backing off, the longest backoff first."""
     hosts_backing_off: int = 0
     failures: dict[str, int] = {}
     """Failed visits by kind, such as `timeout_total`; refusals as `robots`, `guard`."""
@@ -191,10 +191,10 @@ class Ending(StrEnum):
     COMPLETE = "complete"
     """Nothing is left to visit."""
     LIMITED = "limited"
-    """Nothing waits, but a limit cut something off that the rules allow."""
+    """Nothing waits, but a limit cut off something that the rules allow."""
     PAGE_LIMIT = "page_limit"
     INTERRUPTED = "interrupted"
-    MAX_IDLE = "patience"
-    """Every host with work left rests for longer than we wait."""
+    MAX_IDLE = "max_idle"
+    """Every host with tasks is backing off for longer than `crawl.max_idle_seconds`."""
     NOTHING_STORED = "nothing_stored"
     """Nothing is left to visit, and no run of this crawl has stored a page."""

@@ -1,4 +1,4 @@
-"""What every noun of the crawl is made of."""
+"""Base of the crawl's values."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class Value(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class PageKind(StrEnum):
-    """What a page is there for."""
+    """The type of a page."""
 
     ARTICLE = "article"
     HUB = "hub"
-    """A list of other pages: a front page, a section, a search."""
+    """A list of other pages: a home page, a section, a search."""
     PRODUCT = "product"
     FORUM = "forum"
     DOCUMENTATION = "documentation"

@@ -1,1 +1,1 @@
-"""The process we run in: cancellation, CPU time, memory, open files."""
+"""The process: cancellation, CPU time, memory, open files."""

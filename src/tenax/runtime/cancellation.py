@@ -1,4 +1,4 @@
-"""Ending tasks: a call to stop is heard, whatever a client library does with it, and no end is waited for for ever."""
+"""Cancelling tasks: a cancellation is not lost in client libraries, and no task is waited for without limit."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ log = logs.logger(__name__)
 T = TypeVar("T")
 
 CANCEL_AGAIN_SECONDS = 1.0
-"""A task that has not ended by then is called to stop once more; it has had time to leave things in order."""
+"""A task that has not ended by then is cancelled again; it has had time to clean up."""
 CANCEL_TIMEOUT_SECONDS = 10.0
 
 
 @contextmanager
 def preserve_cancellation() -> Iterator[None]:
-    """Around calls of a library that may swallow a call to stop: it is raised here all the same.
+    """Wraps calls of a library that may swallow a cancellation: it is raised here instead.
 
-    `asyncio.wait_for` of Python 3.11 does so when what it waits for is done at the same moment; redis-py sends by it.
-    Put it around a timeout, not inside of one.
+    `asyncio.wait_for` of Python 3.11 does so when its awaitable finishes at the same moment; redis-py uses it. Put this
+    around a timeout, not inside of one.
     """
     task = asyncio.current_task()
     assert task is not None
@@ -39,28 +39,28 @@ def preserve_cancellation() -> Iterator[None]:
 
 
 async def cancel_and_wait(*tasks: asyncio.Future[Any], timeout_seconds: float = CANCEL_TIMEOUT_SECONDS) -> bool:
-    """Cancel them, and wait until they have noticed; False when one of them did not within that time.
+    """Cancel the tasks and wait until they end; False if one of them did not within that time.
 
-    What they raised is for whoever asks them.
+    Their exceptions stay in the tasks.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_seconds
     while left := [task for task in tasks if not task.done()]:
         seconds = min(CANCEL_AGAIN_SECONDS, deadline - loop.time())
         if seconds <= 0:
-            log.warning("tasks did not end in time, they are left behind", tasks=[_task_name(task) for task in left])
+            log.warning("tasks did not end in time", tasks=[_task_name(task) for task in left])
             return False
         for task in left:
             task.cancel()
         await asyncio.wait(left, timeout=seconds)
     for task in tasks:
         if not task.cancelled():
-            task.exception()  # else Python complains of one that nobody asked for
+            task.exception()  # otherwise Python reports that it was never retrieved
     return True
 
 
 def _task_name(task: asyncio.Future[Any]) -> str:
-    """What it runs, and where that stands."""
+    """What it runs, and its location."""
     if not isinstance(task, asyncio.Task):
         return repr(task)
     stack = task.get_stack(limit=1)
@@ -69,14 +69,14 @@ def _task_name(task: asyncio.Future[Any]) -> str:
 
 
 async def run_until_set(event: asyncio.Event, work: Coroutine[Any, Any, T]) -> T | None:
-    """What the work gives, or None when the event is set first; by then the work has let go of what it had."""
+    """The result of the work, or None if the event is set first; by then the work has ended."""
     working, waiting = asyncio.ensure_future(work), asyncio.ensure_future(event.wait())
     try:
         await asyncio.wait((working, waiting), return_when=asyncio.FIRST_COMPLETED)
         is_done = working.done()
     finally:
         await cancel_and_wait(working, waiting)
-    # What was brought to its end all the same must be closed by whoever asked for it.
+    # If the work completed all the same, the caller must close its result.
     if is_done or (working.done() and not working.cancelled() and working.exception() is None):
         return working.result()
     return None

@@ -1,7 +1,7 @@
-"""CPU time of one piece of work: how much this thread has used, and a cut where it is used up.
+"""CPU time of one piece of work: how much this thread has used, and a limit.
 
-Work that looks at its time now and then ends itself. What does not is ended in two ways: `limit_cpu_time` interrupts Python
-code, wherever it is, in the main thread; `ProcessLimit` has the system end the whole process, whatever it is doing.
+Work that checks its time regularly ends itself. Other work is ended in two ways: `limit_cpu_time` interrupts Python
+code in the main thread; `ProcessLimit` has the system end the whole process, whatever it is doing.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from contextlib import contextmanager
 from types import FrameType
 
 cpu_seconds = time.thread_time
-"""Those this thread has used."""
+"""CPU time used by this thread."""
 
 GRACE_SECONDS = 0.5
-"""What ends itself is given so much more: it knows better what it was doing."""
+"""Extra time for work that ends itself: its own error is more precise."""
 
 _current_error: Callable[[], Exception] | None = None
-"""What is raised now when the time is used up; None while nothing is limited."""
+"""Raised when the time is used up; None while nothing is limited."""
 
 
 @contextmanager
 def limit_cpu_time(seconds: float, error: Callable[[], Exception]) -> Iterator[None]:
-    """Raise `error()` in the block once it has used this much CPU time, and a little grace.
+    """Raise `error()` in the block after it has used this much CPU time, plus a grace period.
 
-    It does so between two steps of Python, so code in C is not interrupted. Signals belong to the main thread: in
-    others, and where somebody uses SIGVTALRM themselves, the block just runs.
+    It is raised between two Python instructions, so C code is not interrupted. Signals belong to the main thread: in
+    other threads, and if SIGVTALRM is used by someone else, the block runs without a limit.
     """
     global _current_error
     if not _owns_signal():
@@ -45,7 +45,7 @@ def limit_cpu_time(seconds: float, error: Callable[[], Exception]) -> Iterator[N
 
 
 def _owns_signal() -> bool:
-    """Whether we may be told of time by this signal, which is ours from the first time on."""
+    """Whether we may use this signal, which is ours from the first use on."""
     if threading.current_thread() is not threading.main_thread() or _current_error is not None:
         return False
     handler = signal.getsignal(signal.SIGVTALRM)
@@ -71,7 +71,7 @@ class ProcessLimit:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     def allow(self, seconds: float) -> None:
-        """So much from now on, rounded up, and up to a second more."""
+        """Allow this much from now on, rounded up, and up to a second more."""
         soft = int(time.process_time() + seconds) + 2
         if soft == self._soft:
             return

@@ -1,4 +1,4 @@
-"""How memory is managed in a process that makes and drops a page's worth of it all the time."""
+"""Memory management of a process that constantly allocates and frees whole pages."""
 
 from __future__ import annotations
 
@@ -10,30 +10,32 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 GC_THRESHOLD = 50_000
-"""Objects made before the youngest are looked through. Python's 700 is for scripts; here it cost a tenth of the CPU."""
+"""Allocations before the youngest generation is collected. Python's 700 is for scripts; here it cost a tenth of the
+CPU."""
 
-# Of glibc's malloc.h: memory above the first is given back to the system, so much more than needed is asked of it,
-# blocks above the third are mapped each time, and so many heaps are kept for threads to choose from.
+# From glibc's malloc.h: free memory above the first is returned to the system, allocations from the system are padded
+# by the second, blocks above the third are mapped individually, and the fourth is the number of heaps for threads.
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -2, -3, -8
 _TRIM_BYTES = 256 * 1024 * 1024
 _TOP_PAD_BYTES = 1024 * 1024
 _MMAP_BYTES = 32 * 1024 * 1024
 _NO_LIMIT = 2**60
-"""The first version of cgroups says "none" with a number beyond this."""
+"""cgroups v1 reports "no limit" as a number above this."""
 _MAX_ARENAS = 1
-"""A thread's own heap grows by a system call for every few kB: two of them for each page that the database's thread
-stored. The threads hardly meet in one heap, as most of what they do they do one at a time."""
+"""A thread's own heap grows by a system call for every few kB: two for each page that the database's thread stores. The
+threads rarely contend for one heap, because they mostly run one at a time."""
 
 
 def configure_memory() -> None:
-    """Once, after the imports: what was loaded leaves every collection, and freed memory is kept for the next page.
+    """Called once, after the imports: loaded modules are excluded from collection, and freed memory is kept for the
+    next page.
 
-    Without the latter each parsed page is given back to the system and faulted in again: half the cost of its DOM.
+    Otherwise the memory of each parsed page is returned to the system and faulted in again: half the cost of its DOM.
     """
     gc.freeze()
     gc.set_threshold(GC_THRESHOLD, 20, 50)
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:  # another C library has other ways
+    if mallopt is not None:  # other C libraries differ
         mallopt(_M_TRIM_THRESHOLD, _TRIM_BYTES)
         mallopt(_M_TOP_PAD, _TOP_PAD_BYTES)
         mallopt(_M_MMAP_THRESHOLD, _MMAP_BYTES)
@@ -41,7 +43,7 @@ def configure_memory() -> None:
 
 
 def release_memory() -> None:
-    """Collect what nobody refers to, and give back to the system what `configure_memory` keeps."""
+    """Collect garbage, and return the memory kept by `configure_memory` to the system."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
@@ -49,9 +51,9 @@ def release_memory() -> None:
 
 
 def used_bytes(proc: Path = Path("/proc")) -> int:
-    """What this process and its descendants hold: readers and browsers too. Files that are mapped do not count.
+    """Memory of this process and its descendants: readers and browsers too, without mapped files.
 
-    0 where the system does not tell. It looks at every process of the machine, so not on the event loop.
+    0 if the system does not report it. It reads every process of the machine, so do not call it on the event loop.
     """
     children: dict[int, list[int]] = {}
     for pid, parent in _processes(proc):
@@ -70,13 +72,13 @@ def _processes(proc: Path) -> Iterator[tuple[int, int]]:
     for entry in proc.iterdir() if proc.is_dir() else ():
         if entry.name.isdecimal():
             with suppress(OSError, ValueError, IndexError):
-                # A process may be called anything, with brackets too: after the last one come its state and parent.
+                # A process name may contain parentheses: its state and parent come after the last one.
                 after_name = (entry / "stat").read_text("utf-8", "replace").rpartition(")")[2]
                 yield int(entry.name), int(after_name.split()[1])
 
 
 def container_limit_bytes(root: Path = Path("/")) -> int | None:
-    """What the container or service that we run in may use (cgroups, both versions); None: no limit."""
+    """Memory limit of our container or service (cgroups, both versions); None: no limit."""
     limits = []
     with suppress(OSError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():
@@ -95,15 +97,15 @@ def container_limit_bytes(root: Path = Path("/")) -> int | None:
 
 
 def skip_final_collection() -> None:
-    """Before the process ends: else Python looks through all that it holds once more, which takes 20 ms."""
+    """Called before the process ends: otherwise Python collects everything once more, which takes 20 ms."""
     gc.freeze()
 
 
 @contextmanager
 def pause_collection() -> Iterator[None]:
-    """For a while in which much is made and nothing in circles: looking for such, over and over, is a tenth of the CPU.
+    """For work that allocates much and creates no cycles: repeated collections take a tenth of the CPU.
 
-    Who runs without Python's collector anyway, goes on without it.
+    If the collector is already disabled, it stays so.
     """
     is_on = gc.isenabled()
     gc.disable()

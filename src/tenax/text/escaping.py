@@ -1,6 +1,7 @@
-"""Text of strangers where lines are counted, terminals listen and shells are typed into: written with escapes.
+"""Escapes untrusted text for line-based output, terminals and shells.
 
-`tenax.logs.plain` takes out what is unsafe, for people. Here nothing is lost: a program reads back what was there.
+`tenax.logs.sanitize_text` removes what is unsafe, for people. Here nothing is lost: a program can read the original
+back.
 """
 
 from __future__ import annotations
@@ -14,23 +15,23 @@ from typing import Any, Final
 
 UNSAFE: Final = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls
-    "\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible, or turn text around
+    "\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible, or reverse text
     "\U000e0000-\U000e007f"  # tag characters: invisible copies of ASCII
 )
-"""What steers a terminal, is not seen, or ends a line for some readers; as within the brackets of a pattern."""
+"""Characters that control a terminal, are invisible, or end a line for some readers; as in a regex character class."""
 
 
 PIECE_BYTES: Final = 16_384
-"""Escaped at a time: what is escaped takes far more memory than what is written of it."""
+"""Escaped at a time: escaping takes far more memory than its output."""
 
 
 def escape_json(document: bytes) -> bytes:
-    """JSON in UTF-8 that means the same, with escapes for all that is `UNSAFE`. One line stays one for every reader."""
+    """Equivalent JSON in UTF-8, with escapes for everything `UNSAFE`. One line stays one line for every reader."""
     return b"".join(escape_pieces(document)) if _has_unsafe(document) else document
 
 
 def escape_pieces(document: bytes) -> Iterator[bytes]:
-    """The same one after the other, each of whole characters: for those who only pass it on."""
+    """The same in pieces of whole characters, for streaming."""
     start, end = 0, len(document)
     while start < end:
         stop = start + PIECE_BYTES
@@ -43,28 +44,28 @@ def escape_pieces(document: bytes) -> Iterator[bytes]:
 
 def _has_unsafe(document: bytes) -> bool:
     if document.isascii() and b"\x7f" not in document:
-        return False  # other controls must not stand in JSON
+        return False  # other controls are invalid in JSON
     return _unsafe_bytes_pattern().search(document.translate(None, _HARMLESS)) is not None
 
 
 @cache
 def _escape_table() -> dict[int, str]:
-    """What is written for each character that is unsafe."""
+    """The escape of each unsafe character."""
     spans = re.findall("(.)(?:-(.))?", UNSAFE, re.DOTALL)
     codes = (code for first, last in spans for code in range(ord(first), ord(last or first) + 1))
     return {code: json.dumps(chr(code))[1:-1] for code in codes}
 
 
-# In UTF-8. Most of a text can be left out before it is searched, and that is quicker: bytes that begin no unsafe
-# character. What follows such a byte stays behind, and stands after whole characters.
+# In UTF-8. Most of a text can be skipped before the search, which is faster: bytes that begin no unsafe character.
+# Bytes that follow such a byte remain, after whole characters.
 _FIRST_BYTES: Final = frozenset(b"\x7f\xc2\xd8\xe1\xe2\xef\xf3")
 _HARMLESS: Final = bytes(byte for byte in range(256) if not 0x80 <= byte < 0xC0 and byte not in _FIRST_BYTES)
 
 
 @cache
 def _unsafe_bytes_pattern() -> Any:
-    """`UNSAFE` where only whole characters and loose bytes of others are left."""
-    import re2  # imported when it is first needed: most commands write no JSON
+    """`UNSAFE` for input in which only whole characters and stray bytes of others are left."""
+    import re2  # imported on first use: most commands write no JSON
 
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
@@ -76,7 +77,7 @@ def _unsafe_bytes_pattern() -> Any:
 
 
 def quote_shell_word(word: str) -> str:
-    """A word as a shell reads it, on one line and inert: `$'…'` where it holds what no terminal should see."""
+    """A word quoted for a shell, on one line and inert: `$'…'` if it contains unsafe characters."""
     if word.isprintable():
         return shlex.quote(word)
     return "$'" + "".join(map(_escape_shell_char, word)) + "'"

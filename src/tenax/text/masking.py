@@ -1,8 +1,8 @@
-"""Secrets in text: whatever is shown or stored passes through here first, by the role that it has.
+"""Masks secrets in text that is shown or stored, by the role of the text.
 
-A text that is meant to be a URL is read as one whole, however badly it is written: a password with a space or a slash
-in it must not show because the URL is none. Running text, such as a line of a log, is the net below: there a URL ends
-where words do. Where a text could be read either way, more of it is masked.
+A text meant to be a URL is treated as a whole, even if malformed: a password with a space or a slash in it must not be
+shown because the URL is invalid. In running text, such as a log line, a URL ends where words do. In doubt, more is
+masked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 MASK: Final = "***"
 
-# Whatever is in front of two slashes; those that browsers know also without them.
+# Anything before two slashes; schemes known to browsers also without them.
 _SCHEME = re.compile(
     r"[a-z][a-z0-9+.-]*:(?=[/\\])|(?:https?|ftp|wss?|mailto|rediss?|postgres(?:ql)?|socks[45][ah]?):", re.I
 )
@@ -22,7 +22,7 @@ _AUTHORITY_END = re.compile(r"[/\\?#]")
 _HOST = re.compile(r"(?:\[[0-9a-f:.]{2,45}\]|([\w.~%-]{1,253}))(:\d{0,5})?", re.I)
 _AT_SIGNS = ("@", "＠", "%40")
 
-# Between words. A backtick and angle brackets quote URLs as often as the usual signs do.
+# Separators of words. Backticks and angle brackets quote URLs as often as quotation marks do.
 _GAPS = re.compile(r"""([\s"'<>`]+)""")
 _MAX_URL_WORDS = 8
 _CREDENTIALS = re.compile(r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(\s{0,9}[:=]\s{0,9})\S.*")
@@ -33,13 +33,13 @@ _PASSWORD = re.compile(r"(?i)([?&][a-z_]{0,40}passw[a-z_]{0,40}=)[^&]*")
 
 
 def mask_url(text: str) -> str:
-    """A text that is meant to be one URL, or a host with a user, without user and password."""
+    """A text meant to be one URL, or a host with a user, without user and password."""
     start = _authority_start(text)
     return text[:start] + _mask_userinfo(text[start:])
 
 
 def mask_reference(text: str) -> str:
-    """A text that is meant to be a URL or a link relative to one, such as a Location. A path may have an `@`."""
+    """A text meant to be a URL or a relative link, such as a Location. A path may contain an `@`."""
     stripped = text.lstrip(_BLANK)
     has_host = _SCHEME.match(stripped) or stripped[:2].replace("\\", "/") == "//"
     is_path = not has_host and (":" not in _before_at(stripped) or stripped[:1] in ("/", "\\", "?", "#", "."))
@@ -47,10 +47,11 @@ def mask_reference(text: str) -> str:
 
 
 def mask_server_url(text: str, *, hides_user: bool = False) -> str:
-    """The URL of a server or proxy of ours as it can be typed again: `***` for its password, and for a proxy's user.
+    """The URL of a server or proxy of ours in a form that can be typed again: `***` for its password, and for a proxy's
+    user.
 
-    With `hides_user` for those who only need to know which one is meant. What is no URL at all is half of one: of a
-    password with a comma in it, or with its host forgotten.
+    With `hides_user` the user is hidden too. A text that is no URL may be a part of one, split at a comma in a password
+    or with its host missing.
     """
     start = _authority_start(text)
     rest = text[start:]
@@ -64,20 +65,20 @@ def mask_server_url(text: str, *, hides_user: bool = False) -> str:
 
 
 def mask_setting(text: str, *, is_secret: bool, hides_user: bool = False) -> str:
-    """A setting as somebody typed it. One that holds passwords is the URL of a server or proxy."""
+    """A setting as typed. One that holds passwords is the URL of a server or proxy."""
     is_url = is_secret or _SERVER.match(text) is not None
     return mask_server_url(text, hides_user=hides_user) if is_url else mask_text(text)
 
 
 def mask_text(text: str) -> str:
-    """Running text without the user and password of URLs in it, and without what an Authorization or Cookie says."""
+    """Running text without the user and password of URLs, and without the values of Authorization or Cookie."""
     if any(sign in text for sign in _AT_SIGNS):
         text = "".join(_mask_words(_GAPS.split(text)))
     return _CREDENTIALS.sub(rf"\1\2{MASK}", text)
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a field of this name holds a secret, whatever it looks like."""
+    """Whether a field with this name holds a secret, whatever its value."""
     return _SECRET_NAME.search(name) is not None
 
 
@@ -85,7 +86,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def _authority_start(text: str) -> int:
-    """Where the user, or the host, begins: behind blanks, scheme and slashes."""
+    """Where the user, or the host, begins: after blanks, scheme and slashes."""
     at = len(text) - len(text.lstrip(_BLANK))
     scheme = _SCHEME.match(text, at)
     if scheme is None and text[at : at + 1] and text[at] in _SLASHES and text[at + 1 : at + 2] not in ("/", "\\"):
@@ -96,7 +97,7 @@ def _authority_start(text: str) -> int:
 
 
 def _mask_userinfo(rest: str) -> str:
-    """What follows the slashes of a URL. All before its last `@` is masked where some of that is a user."""
+    """The part after the slashes of a URL. Everything before its last `@` is masked if it contains a user."""
     end = _last_at(rest)
     if end < 0:
         return rest
@@ -106,17 +107,17 @@ def _mask_userinfo(rest: str) -> str:
 
 
 def _is_host(authority: str) -> bool:
-    """Whether this is a host alone, with its port: then an `@` further on is part of a path."""
+    """Whether this is only a host with an optional port: then an `@` further on belongs to a path."""
     found = _HOST.fullmatch(authority)
     if found is None:
         return False
     name, port = found[1], found[2]
-    # `user:12` is a host with its port, or half of a password with a slash in it.
+    # `user:12` is a host with a port, or a part of a password with a slash in it.
     return name is None or not port or "." in name or name.lower() == "localhost"
 
 
 def _last_at(text: str) -> int:
-    """Behind the last `@`, or -1."""
+    """After the last `@`, or -1."""
     return max((at + len(sign) for sign in _AT_SIGNS if (at := text.rfind(sign)) >= 0), default=-1)
 
 
@@ -128,7 +129,7 @@ def _before_at(text: str) -> str:
 
 
 def _mask_words(parts: list[str]) -> list[str]:
-    """Words, with the gaps between them, each word that is a URL masked. A user or a password may have gaps itself."""
+    """Words and the gaps between them, with each URL masked. A user or a password may contain gaps."""
     result: list[str] = []
     at = 0
     while at < len(parts):
@@ -142,16 +143,16 @@ def _mask_words(parts: list[str]) -> list[str]:
 
 
 def _url_part_count(parts: list[str], at: int) -> int:
-    """How many more parts belong to the URL that begins with this word, in front of its `@`; 0: none do."""
-    begun = _PARTIAL_URL.search(parts[at])
-    if begun is None:
+    """How many further parts belong to the URL that begins with this word, before its `@`; 0: none."""
+    match = _PARTIAL_URL.search(parts[at])
+    if match is None:
         return 0
     for end in range(at + 2, min(at + 2 * _MAX_URL_WORDS, len(parts)), 2):
         word, gap = parts[end], parts[end - 1]
         if "\n" in gap or "\r" in gap:
             return 0
         if _has_at(word):
-            is_user = not _is_host(begun[1]) or ":" in _before_at(word)
+            is_user = not _is_host(match[1]) or ":" in _before_at(word)
             return end - at if is_user and not _AUTHORITY_END.search(_before_at(word)) else 0
         if _AUTHORITY_END.search(word):
             return 0
@@ -159,15 +160,15 @@ def _url_part_count(parts: list[str], at: int) -> int:
 
 
 _PARTIAL_URL = re.compile(r"[a-z][a-z0-9+.-]{1,20}:[/\\]+([^/\\?#]*)\Z", re.I)
-"""A scheme and a host, or the beginning of a user, and nothing behind it."""
+"""A scheme and a host, or the beginning of a user, with nothing after it."""
 _URL_START = re.compile(r"[a-z][a-z0-9+.-]{1,20}:[/\\]|//|\\\\", re.I)
 
 
 def _mask_word(word: str) -> str:
-    """A word with an `@`: a URL with something in front of it, a user with a password, or an address for mail."""
-    begun = _URL_START.search(word)
-    if begun is not None:
-        return word[: begun.start()] + mask_url(word[begun.start() :])
+    """A word with an `@`: a URL after other text, a user with a password, or a mail address."""
+    match = _URL_START.search(word)
+    if match is not None:
+        return word[: match.start()] + mask_url(word[match.start() :])
     user = _before_at(word)
     is_user = ":" in user and not _AUTHORITY_END.search(user) and not user.lower().startswith("mailto:")
     return mask_url(word) if is_user else word

@@ -1,11 +1,11 @@
-"""URLs: made equal, judged for scope, ranked, and checked for traps.
+"""URLs: normalization, scope, admission, priority and traps.
 
-Everything here is pure. The life of a link: `normalize` makes one spelling of it; `admit` asks `scope`, `patterns`,
-depth and `traps` in that order and answers with an `Offer`, or counts a refusal in the name of the rule; `classify`
-gives the offer its priority. `seeds` reads what a person typed. `verdicts` tells the same decisions in sentences,
-for `tenax explain`.
+Everything here is pure. A link passes these steps: `normalize` gives it one spelling; `admit` checks `scope`,
+`patterns`, depth and `traps` in that order and returns a `Candidate`, or counts a refusal with the name of the rule;
+`priority` ranks the candidate. `seeds` parses what a person typed. `describe_admission` explains the same decisions in
+sentences, for `tenax explain`.
 
-The promises: `normalize` of its own answer is that answer, whatever the input was, and holds no credentials. Two
-links to one page have one URL. No rule takes more than linear time in the URL's length. What is remembered between
-pages changes how fast an answer comes, never the answer.
+Promises: `normalize` is idempotent for any input, and its result holds no credentials. Two links to one page have one
+URL. No rule takes more than linear time in the length of the URL. What is cached between pages affects speed, never the
+result.
 """

@@ -1,6 +1,6 @@
 """Whether a URL may join the crawl: scope, patterns, depth and traps, in that order, each with its reason.
 
-Answers are remembered for a while, because a site repeats its links on every page. `verdicts` tells the same
+Results are cached for a while, because a site repeats its links on every page. `describe_admission` explains the same
 decisions to a person.
 """
 
@@ -23,40 +23,39 @@ from tenax.urls.traps import find_trap, required_budgets
 MAX_REMEMBERED_LINKS = 16_384
 MAX_REMEMBERED_CHARS = 1024
 URL_LIST_LEAD_SECONDS = 1980.0
-"""A sitemap or a feed goes before all other URLs of its level that were found with it."""
+"""A sitemap or a feed comes before all other URLs of its level that were found with it."""
 MAX_AGE_DAYS = 1000.0
-"""What is older counts as this old."""
 MAX_HREFS_PER_LINK = 10
-"""Hrefs looked at for each link that may be taken: a page of a million foreign links is not read to its end."""
+"""Hrefs read per link that may be taken: a page of a million foreign links is not read to its end."""
 
 _USER_SOURCES = frozenset({Source.SEED, Source.REPLAY})
-"""A person named these."""
+"""Named by a person."""
 _RULES_BEFORE_DEPTH = frozenset({"scheme", "invalid", "scope", "include", "exclude"})
 
 
 class Rules(Value, frozen=True, cache_hash=True):
-    """Everything that admission depends on; kept with the crawl and sent to the readers."""
+    """Everything that admission depends on; stored with the crawl and sent to the readers."""
 
     seeds: tuple[str, ...]
     scope: Scope
     year: int
-    """The present one, for what calls itself a calendar."""
+    """The current year, for calendar traps."""
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     max_depth: int = 10
     max_links_per_page: int = 1000
     urls: UrlsConfig = UrlsConfig()
     moved_to: tuple[str, ...] = ()
-    """Where seeds were redirected to: in scope like the seeds themselves, whatever the scope is."""
+    """Redirect targets of seeds: in scope like the seeds themselves, whatever the scope is."""
     revision: int = 0
-    """How often they were changed since the crawl began. While never, no admitted task need be judged again."""
+    """How often the rules changed since the crawl began. At 0, no admitted task needs to be checked again."""
 
 
 class LinkDecision(NamedTuple):
-    """What can be said about a link wherever on the site it stands."""
+    """What is known about a link, wherever on the site it is."""
 
     url: str
-    """Normalised; the href itself when it has no http(s) URL."""
+    """Normalized; the href itself if it is no http(s) URL."""
     origin: str
     refusal: str | None
     rank: Rank
@@ -65,7 +64,7 @@ class LinkDecision(NamedTuple):
 
 
 def build_rules(seeds: Sequence[str], config: Config, year: int, moved_to: Sequence[str] = ()) -> Rules:
-    """Raises `UsageError` for a seed that is no URL and `ConfigError` for a pattern that cannot be read."""
+    """Raises `UsageError` for a seed that is not a URL and `ConfigError` for an invalid pattern."""
     spelling = normalize_options(config.urls)
     urls = [parse_seed(seed, spelling) for seed in seeds]
     compile_patterns((*config.crawl.include, *config.crawl.exclude))
@@ -83,31 +82,29 @@ def build_rules(seeds: Sequence[str], config: Config, year: int, moved_to: Seque
 
 
 def seed_candidates(rules: Rules) -> tuple[Candidate, ...]:
-    """The seeds as offers. A person named them, so no rule is asked."""
+    """The seeds as candidates. A person named them, so no rule is checked."""
     urls = (normalize(seed, None, normalize_options(rules.urls)) for seed in rules.seeds)
     return tuple(Candidate(url.url, url.origin, 0, Priority.HIGH, Source.SEED) for url in urls if url is not None)
 
 
 def url_refusal(rules: Rules, url: WebUrl, depth: int) -> str | None:
-    """The first rule that refuses this URL at this depth, or None; for what did not come as a page's link."""
-    judge = _rule_checker(rules)
-    if reason := judge.rule_refusal(url):
-        return reason
-    return "depth" if depth > rules.max_depth else judge.trap_refusal(url)
+    """The first rule that refuses this URL at this depth, or None; for URLs that were not links of a page."""
+    checker = _rule_checker(rules)
+    reason = checker.rule_refusal(url)
+    return reason or ("depth" if depth > rules.max_depth else checker.trap_refusal(url))
 
 
 def redirect_refusal(rules: Rules, url: WebUrl, depth: int) -> str | None:
-    """The same for the target of a redirect. Where a seed leads, at depth 0, the crawl begins, as it would at the seed:
-    it need not be among what is included."""
-    judge = _rule_checker(rules)
-    reason = judge.rule_refusal(url)
+    """The same for the target of a redirect. That of a seed, at depth 0, need not match `include`."""
+    checker = _rule_checker(rules)
+    reason = checker.rule_refusal(url)
     if reason == "include" and depth == 0:
-        reason = judge.rule_refusal(url, is_included=True)
-    return reason or ("depth" if depth > rules.max_depth else judge.trap_refusal(url))
+        reason = checker.rule_refusal(url, is_included=True)
+    return reason or ("depth" if depth > rules.max_depth else checker.trap_refusal(url))
 
 
 def task_refusal(rules: Rules, task: Task) -> str | None:
-    """The rule that refuses an admitted task since the rules were changed; None for what no rule is asked about."""
+    """The rule that refuses an admitted task since the rules changed; None for tasks that no rule applies to."""
     if task.is_url_list or task.depth == 0 or task.source in _USER_SOURCES:
         return None
     url = normalize(task.url, None, normalize_options(rules.urls))
@@ -115,21 +112,22 @@ def task_refusal(rules: Rules, task: Task) -> str | None:
 
 
 def links_with_limits(rules: Rules, page_url: str, depth: int, links: Iterable[tuple[str, bool]]) -> dict[str, str]:
-    """Links of a stored page that no rule refuses, with the limit that surely keeps each out: `depth`, or none.
+    """Links of a stored page that no rule refuses, with the limit that certainly keeps each out: `depth`, or none.
 
-    `links` are normalised, each with whether it is marked nofollow.
+    `links` are normalized, each with whether it is marked nofollow.
     """
-    judge = _rule_checker(rules)
+    checker = _rule_checker(rules)
     limit = "depth" if depth + 1 > rules.max_depth else ""
     found: dict[str, str] = {}
     for url, is_nofollow in links:
-        if not is_nofollow and url != page_url and url not in found and judge.check_url(url, page_url).refusal is None:
+        is_new = not is_nofollow and url != page_url and url not in found
+        if is_new and checker.check_url(url, page_url).refusal is None:
             found[url] = limit
     return found
 
 
 def url_budgets(rules: Rules, url: str) -> tuple[Budget, ...]:
-    """What admitting this normalised URL uses up."""
+    """The budgets that admitting this normalized URL uses up."""
     return _rule_checker(rules).check_url(url, url).budgets
 
 
@@ -144,16 +142,16 @@ def admit_links(
     left_out: set[str] | None = None,
     targets: list[str | None] | None = None,
 ) -> tuple[tuple[Candidate, ...], dict[str, int]]:
-    """A page's links as offers, each URL once and the page itself left out; and how many were refused, by reason.
+    """A page's links as candidates, each URL once and without the page itself; and the number of refusals, by reason.
 
-    `hrefs` are as written in the page, each with whether it is marked nofollow. `page_url` is normalised. Links in
-    `known` or `known_before` are neither: they are left out, but count towards the page's limit. Whoever wants to know
-    them gives an empty `left_out`; whoever wants to know where each link leads, as of `link_targets`, an empty `targets`,
-    which ends where no more of them are looked at.
+    `hrefs` are as written in the page, each with whether it is marked nofollow. `page_url` is normalized. Links in
+    `known` or `known_before` are neither: they are left out, but count towards the page's limit. `left_out`, if given
+    empty, is filled with them; `targets`, if given empty, with the target of each link, as from `link_targets`, up to
+    the last one read.
     """
-    judge = _rule_checker(rules)
+    checker = _rule_checker(rules)
     here, directory = split_base(base) or ("", "")
-    rooted, relative = judge.cached_links(here, directory)
+    rooted, relative = checker.cached_links(here, directory)
     below = depth + 1
     is_too_deep = below > rules.max_depth
     standings = queue_positions(below)
@@ -169,16 +167,16 @@ def admit_links(
         if link is not None:
             url = link[0]
         else:
-            # Most links are written as we spell them: one that is known needs no judgement, and takes no memory.
+            # Most links are written in our spelling: a known one needs no check, and takes no memory.
             url = here + href if href[:1] == "/" != href[1:2] else _plain_url(href, directory)
             if url not in known and url not in known_before:
-                link = judge.check_link(href, base, rooted, relative)
+                link = checker.check_link(href, base, rooted, relative)
                 url = link[0]
         targets.append(url if link is None or link[1] else None)
         if is_nofollow:
             refusals["nofollow"] = refusals.get("nofollow", 0) + 1
             continue
-        # Asked first, because it ends most looks: on a site half read, most links of a page are known.
+        # Checked first, because it ends most checks: halfway through a site, most links of a page are known.
         if link is None or url in known or url in known_before:
             left_out.add(url)
             continue
@@ -213,12 +211,12 @@ def url_list_candidate(
     *,
     is_named: bool = False,
 ) -> Candidate | None:
-    """A sitemap or a feed as an offer; None when it leads nowhere, or to a host that the seeds do not name.
+    """A sitemap or a feed as a candidate; None if it is no URL, or on a host that the seeds do not name.
 
-    No pattern is asked, and no depth: it is no page. One that `is_named` by robots.txt may be on any host.
+    Patterns and depth are not checked: it is no page. One that `is_named` by robots.txt may be on any host.
     """
-    judge = _rule_checker(rules)
-    url = normalize(href, base, judge.normalize_options)
+    checker = _rule_checker(rules)
+    url = normalize(href, base, checker.normalize_options)
     if url is None or len(url.url) > rules.urls.max_length or not (is_named or is_seed_host(rules, url)):
         return None
     return Candidate(
@@ -227,7 +225,7 @@ def url_list_candidate(
 
 
 def guess_candidate(rules: Rules, guess: str, depth: int, source: Source, via: str) -> Candidate | None:
-    """A URL that nobody named, as an offer; None when the rules refuse it."""
+    """A guessed URL as a candidate; None if the rules refuse it."""
     link = _rule_checker(rules).check_url(guess, via)
     if link.refusal is not None or depth > rules.max_depth:
         return None
@@ -235,7 +233,7 @@ def guess_candidate(rules: Rules, guess: str, depth: int, source: Source, via: s
 
 
 def is_seed_host(rules: Rules, url: WebUrl) -> bool:
-    """Whether its host is one that the seeds name, or was found to be where a seed lives; whatever its path."""
+    """Whether its host is one of the seeds' hosts or their redirect targets, whatever its path."""
     scope = rules.scope
     if scope.name == "host":
         return site_key(url) in scope.hosts
@@ -245,11 +243,11 @@ def is_seed_host(rules: Rules, url: WebUrl) -> bool:
 
 
 class ListedUrl(NamedTuple):
-    """A URL that a sitemap or a feed names."""
+    """A URL listed by a sitemap or a feed."""
 
     url: str
     at: float | None = None
-    """When it was published or changed, as far as it says."""
+    """When it was published or changed, if declared."""
     changefreq: str = ""
 
 
@@ -263,13 +261,13 @@ def admit_url_list(
     known: Container[str] = (),
     known_before: Container[str] = (),
 ) -> tuple[tuple[Candidate, ...], dict[str, int]]:
-    """What a sitemap or a feed names, as offers; see `admit_links`. Whoever calls has bounded the entries."""
-    judge = _rule_checker(rules)
+    """The entries of a sitemap or a feed as candidates; see `admit_links`. The caller has limited the entries."""
+    checker = _rule_checker(rules)
     below = depth + 1
     candidates: dict[str, Candidate] = {}
     refusals: dict[str, int] = {}
     for entry in entries:
-        link = judge.check_url(entry.url, document_url)
+        link = checker.check_url(entry.url, document_url)
         if link.url in known or link.url in known_before or link.url in candidates:
             continue
         reason = link.refusal or ("depth" if below > rules.max_depth else None)
@@ -288,16 +286,12 @@ def admit_url_list(
 
 
 def link_targets(
-    rules: Rules,
-    base: str,
-    hrefs: Iterable[str],
-    known: Container[str] = (),
-    known_before: Container[str] = (),
+    rules: Rules, base: str, hrefs: Iterable[str], known: Container[str] = (), known_before: Container[str] = ()
 ) -> list[str | None]:
-    """Where a page's links lead, spelled as the crawl spells URLs, whatever the rules say of them; None: nowhere."""
-    judge = _rule_checker(rules)
+    """The targets of a page's links in normalized spelling, whatever the rules; None: no URL."""
+    checker = _rule_checker(rules)
     here, directory = split_base(base) or ("", "")
-    rooted, relative = judge.cached_links(here, directory)
+    rooted, relative = checker.cached_links(here, directory)
     found: list[str | None] = []
     for href in hrefs:
         link = rooted.get(href) or relative.get(href)
@@ -306,13 +300,13 @@ def link_targets(
             if plain in known or plain in known_before:
                 found.append(plain)
                 continue
-            link = judge.check_link(href, base, rooted, relative)
+            link = checker.check_link(href, base, rooted, relative)
         found.append(link.url if link.origin else None)
     return found
 
 
 class _RuleChecker:
-    """The rules made ready to use, and what they said about the links of late."""
+    """The compiled rules, and their recent decisions."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
@@ -340,7 +334,7 @@ class _RuleChecker:
         return f"trap:{setting}" if setting else None
 
     def cached_links(self, origin: str, directory: str) -> tuple[dict[str, LinkDecision], dict[str, LinkDecision]]:
-        """Links known by their href: those that depend on the base's origin only, and on its directory only."""
+        """Cached links by href: those that depend on the base's origin only, and those that depend on its directory."""
         if not origin:
             return {}, {}
         if self._cache_room <= 0:
@@ -352,7 +346,7 @@ class _RuleChecker:
     def check_link(
         self, href: str, base: str, rooted: dict[str, LinkDecision], relative: dict[str, LinkDecision]
     ) -> LinkDecision:
-        """Judge a link and remember it where its href can mean nothing else."""
+        """Check a link and cache it where its href is unambiguous."""
         link = self._decide(href, base)
         if len(href) > MAX_REMEMBERED_CHARS or len(link.url) > MAX_REMEMBERED_CHARS:
             return link
@@ -365,7 +359,7 @@ class _RuleChecker:
         return link
 
     def check_url(self, url: str, base: str) -> LinkDecision:
-        """Judge a URL that is named once, and need not be remembered."""
+        """Check a URL that occurs once, without caching it."""
         return self._decide(url, base)
 
     def _cached_links_at(self, key: str) -> dict[str, LinkDecision]:
@@ -393,7 +387,7 @@ def _rule_checker(rules: Rules) -> _RuleChecker:
 
 
 def _plain_url(href: str, directory: str) -> str:
-    """The URL of an href that does not start at the root, if it is written as a crawl spells it; else no URL."""
+    """The URL of an href that does not start at the root, if it is in normalized spelling; else empty."""
     if href.startswith(("http://", "https://")):
         return href
     return directory + href if href[:1].isalnum() and ":" not in href else ""

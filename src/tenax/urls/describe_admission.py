@@ -1,7 +1,7 @@
-"""The admission of one URL told in sentences, for a person who asks why.
+"""Explains the admission of one URL in sentences.
 
-It asks the same rules in the same order as `admit`; the first verdict that did not pass carries the name that a
-refusal is counted under.
+It checks the same rules in the same order as `admit`; the first verdict that did not pass has the name under which a
+refusal is counted.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _TRAP_REASONS = {
 
 
 class RuleVerdict(Value, frozen=True):
-    """One rule's answer about one URL."""
+    """One rule's verdict about one URL."""
 
     rule: str
-    """`scope`, `include`, `exclude`, `depth` or `find_trap`; a trap that holds adds its setting: `trap:max_length`."""
+    """`scope`, `include`, `exclude`, `depth` or `trap`; a trap that matches adds its setting: `trap:max_length`."""
     passed: bool
     why: str
 
 
 def rule_verdicts(rules: Rules, url: WebUrl, depth: int) -> list[RuleVerdict]:
-    """Every rule's answer, in the order of admission; all are asked, whatever the first ones say."""
+    """Every rule's verdict, in the order of admission; all are checked, whatever the first ones say."""
     return [
         _check_scope(rules.scope, url),
         _check_include(rules, url),

@@ -1,9 +1,9 @@
-"""One spelling for each URL, so that the same page is never visited under two names.
+"""One spelling for each URL, so that a page is never visited under two names.
 
-The WHATWG parser does what every browser does: it resolves against the base, lower-cases scheme and host, writes
-names in punycode and other characters as UTF-8 escapes, drops default ports and dot segments. What is added here:
-no fragment, no userinfo (a stored credential is a leaked one), no dot after the host, no tracking or session
-parameters, parameters sorted, needless escapes decoded. `normalize` of its own answer is that answer.
+The WHATWG parser does what every browser does: it resolves against the base, lower-cases scheme and host, writes names
+in punycode and other characters as UTF-8 escapes, drops default ports and dot segments. Added here: no fragment, no
+userinfo (credentials must not be stored), no dot after the host, no tracking or session parameters, parameters sorted,
+needless escapes decoded. `normalize` is idempotent.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from tenax.model import Value
 from tenax.text.masking import MASK
 
 MAX_HREF_CHARS = 65_536
-"""The largest `max_length` that can be set; what is longer need not be read to be refused."""
+"""The largest `max_length` that can be set; longer hrefs are refused without parsing."""
 
 MAX_HOST_CHARS = 253
-"""Of a name in the DNS; nobody can be asked under a longer one."""
+"""Maximum length of a DNS name."""
 _LONG_QUERY_CHARS = 1024
-"""What the parameters of a longer query are called is not remembered."""
+"""The parameter names of a longer query are not cached."""
 
 # An escape that is needless or in lower case: of an unreserved character (RFC 3986, 2.3), or with an `a` to `f` in it.
-# A `%` that another stray `%` or `%4` stands before is left alone: decoding it would make an escape that was none.
+# A `%` after another stray `%` or `%4` is left alone: decoding it would create an escape that was none.
 _ESCAPE = re.compile(
     r"(?<!%)(?<!%[0-9A-Fa-f])%"
     r"(2[DdEe]|3[0-9]|4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9AaEe]|[0-9A-Fa-f][a-f]|[a-f][0-9A-F])"
 )
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-# A base that is taken apart without the parser. What that would make of the parts is the same for all that share them.
+# A base that is split without the parser. The parser's result for the parts is the same for all that share them.
 _PLAIN_BASE = re.compile(r"(https?://[a-z0-9.-]++(?::[0-9]++)?+)(/(?:[A-Za-z0-9._~-]*+/)*+)[A-Za-z0-9._~-]*+")
 _NORMALIZED_ESCAPES = {
     pair: chr(int(pair, 16)) if int(pair, 16) in _UNRESERVED else f"%{pair.upper()}"
@@ -42,7 +42,7 @@ _NORMALIZED_ESCAPES = {
 
 
 class ParamNames(Value, frozen=True):
-    """Names of parameters, lower-case: whole ones, and beginnings of others."""
+    """Parameter names in lower case: whole ones, and prefixes of others."""
 
     exact: frozenset[str] = frozenset()
     prefixes: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class ParamNames(Value, frozen=True):
 
 
 class NormalizeOptions(Value, frozen=True, cache_hash=True):
-    """The choices that normalisation leaves to the config."""
+    """The configurable parts of normalization."""
 
     tracking_params: ParamNames = ParamNames()
     session_params: ParamNames = ParamNames()
@@ -63,18 +63,18 @@ class NormalizeOptions(Value, frozen=True, cache_hash=True):
 
 
 class WebUrl(Value, frozen=True):
-    """A normalised http(s) URL and its parts."""
+    """A normalized http(s) URL and its parts."""
 
     url: str
     origin: str
-    """`scheme://host`, with the port when it is not the scheme's own."""
+    """`scheme://host`, with the port if it is not the scheme's default."""
     scheme: str
     host: str
     """Without the port; IPv6 addresses in brackets."""
     port: int
     path: str
     query: str
-    """Without the `?`; empty when there is none."""
+    """Without the `?`; empty if there is none."""
 
 
 @lru_cache(maxsize=16)
@@ -87,14 +87,14 @@ def normalize_options(config: UrlsConfig) -> NormalizeOptions:
 
 
 def normalize(href: str, base: str | None, options: NormalizeOptions) -> WebUrl | None:
-    """The one spelling of a link; None when it does not parse or is not http(s). Never raises."""
+    """The normalized link; None if it does not parse or is not http(s). Never raises."""
     if len(href) > MAX_HREF_CHARS:
         href = href.partition("#")[0]
         if len(href) > MAX_HREF_CHARS:
             return None
     try:
         parsed = parse(href) if base is None else _parse_base(base) + href
-    except (ValueError, TypeError):  # TypeError: a lone surrogate, which UTF-8 cannot carry
+    except (ValueError, TypeError):  # TypeError: a lone surrogate, which UTF-8 cannot encode
         return None
     protocol = parsed.protocol
     if protocol not in ("https:", "http:"):
@@ -119,9 +119,9 @@ def normalize(href: str, base: str | None, options: NormalizeOptions) -> WebUrl 
 
 
 def parse_exact_url(href: str) -> WebUrl | None:
-    """The URL as a browser would ask for it: escaped, without fragment and userinfo, and nothing else changed.
+    """The URL as a browser would request it: escaped, without fragment and userinfo, otherwise unchanged.
 
-    For URLs that somebody wants just so. None as for `normalize`.
+    For URLs that must keep their spelling. None as for `normalize`.
     """
     url = normalize(href, None, _UNCHANGED_OPTIONS)
     if url is None:
@@ -132,7 +132,7 @@ def parse_exact_url(href: str) -> WebUrl | None:
 
 
 def mask_userinfo(href: str) -> str:
-    """A URL that can be asked for, with `***` for its user and password as the parser reads them.
+    """A valid URL, with `***` for its user and password as the parser reads them.
 
     Texts that may be no URL, and are only shown, are masked by `tenax.text.masking`.
     """
@@ -151,7 +151,7 @@ _UNCHANGED_OPTIONS = NormalizeOptions()
 
 
 def split_base(base: str) -> tuple[str, str] | None:
-    """The origin of a base URL, and its directory with its slash: all that a rooted and a relative link depend on."""
+    """The origin of a base URL, and its directory with a slash: all that a rooted and a relative link depend on."""
     if plain := _PLAIN_BASE.fullmatch(base):
         return plain[1], plain[1] + plain[2]
     try:
@@ -179,9 +179,9 @@ def _parse_param_names(patterns: tuple[str, ...]) -> ParamNames:
 def _normalize_path(path: str, options: NormalizeOptions) -> str:
     if "%" in path:
         path = _normalize_escapes(path)
-    if "^" in path:  # newer editions of the standard escape it, the parser's does not yet
+    if "^" in path:  # newer editions of the standard escape it, the parser does not yet
         path = path.replace("^", "%5E")
-    # Taking a session away can bare a slash, and taking a slash away a session: until nothing changes.
+    # Removing a session can expose a slash, and removing a slash a session: repeat until nothing changes.
     while True:
         before = path
         if options.strip_trailing_slash and len(path) > 1 and path[-1] == "/":
@@ -193,7 +193,7 @@ def _normalize_path(path: str, options: NormalizeOptions) -> str:
 
 
 def _strip_session_params(path: str, names: ParamNames) -> str:
-    """Drop `;jsessionid=…` and its like from the last segment."""
+    """Remove `;jsessionid=…` and similar from the last segment."""
     directory, slash, last = path.rpartition("/")
     name, *params = last.split(";")
     kept = [param for param in params if param.partition("=")[0] not in names]
@@ -209,7 +209,7 @@ def _normalize_query(query: str, options: NormalizeOptions) -> str:
     if "&" not in query:
         return "" if is_dropped(_param_name(query), options) else query
     kept = [pair for pair in query.split("&") if pair and not is_dropped(_param_name(pair), options)]
-    # By name only, and stable: the order of `a[]=2&a[]=1` means something to the site.
+    # By name only, and stable: the order of `a[]=2&a[]=1` may matter to the site.
     if len(kept) > 1:
         kept.sort(key=_param_name)
     return "&".join(kept)

@@ -1,6 +1,6 @@
 """Include and exclude patterns: globs and regular expressions over the whole URL, in linear time.
 
-Both run on RE2, which never backtracks: no pattern of a user, however unlucky, can make a URL expensive.
+Both run on RE2, which never backtracks: no user pattern can make a URL expensive.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from tenax.errors import ConfigError
 from tenax.text.masking import mask_text
 
 _WILDCARD = re.compile(r"[*+\[(|^]|\\[a-zA-Z]|\.(?=[*+?{])")
-"""What makes a regular expression more than a text."""
+"""What makes a regular expression more than a literal text."""
 
 
 class Patterns:
-    """Some compiled patterns. Picklable parts of the program carry the texts and compile again."""
+    """Compiled patterns. Objects that are pickled carry the texts and compile again."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._compiled = [(text, _compile_pattern(text)) for text in texts]
@@ -34,20 +34,20 @@ class Patterns:
 
 
 def compile_patterns(texts: Sequence[str]) -> Patterns:
-    """Raises `ConfigError` when one of them cannot be read, or could never match."""
+    """Raises `ConfigError` if one of them is invalid, or could never match."""
     for text in texts:
         if not _is_regex(text) and not text.startswith(("http", "*", "?")):
             shown = _format_pattern(text)
             raise ConfigError(
-                f"bad pattern `{shown}`: a glob is held against the whole URL, so write it as `{_suggest_glob(shown)}`"
+                f"bad pattern `{shown}`: a glob must match the whole URL, so write it as `{_suggest_glob(shown)}`"
             )
         if _has_password(text):
-            raise ConfigError(f"bad pattern `{mask_text(text)}`: no URL is compared with its user and password")
+            raise ConfigError(f"bad pattern `{mask_text(text)}`: URLs are matched without user and password")
     return Patterns(texts)
 
 
 def _suggest_glob(text: str) -> str:
-    """A glob that matches whole URLs, by what somebody may have meant: `tag` is a directory, `.pdf` an ending."""
+    """A glob that matches whole URLs, by what was probably meant: `tag` is a directory, `.pdf` an ending."""
     first, last = text.partition("/")[0], text.rpartition("/")[2]
     start = "*" if not first or "." in first else "*/"
     if text.endswith("*") or text.startswith("."):
@@ -78,7 +78,8 @@ def _is_regex(text: str) -> bool:
 
 
 def _has_password(text: str) -> bool:
-    """It would match nothing, and be stored with the rules. What is wild in front of an `@` is no password."""
+    """Whether it contains a password. Such a pattern would match nothing, and be stored with the rules. Wildcards
+    before an `@` are no password."""
     before = text.partition("@")[0]
     is_wild = _WILDCARD.search(before) is not None if _is_regex(text) else "*" in before
     return mask_text(text) != text and not is_wild

@@ -1,4 +1,4 @@
-"""How soon a URL is wanted, judged by what can be seen in it and how far it lies from a seed."""
+"""The priority of a URL, judged by the URL itself and its distance from a seed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Rank(IntEnum):
     """What the URL itself says about its priority, whatever its depth; an index into `queue_positions`."""
 
     TOP = 0
-    """A homepage, or a seed."""
+    """A home page, or a seed."""
     LANDMARK = 1
     ORDINARY = 2
     LISTING = 3
@@ -47,14 +47,14 @@ def url_rank(url: WebUrl) -> Rank:
             return Rank.LISTING
     elif path in _HOME_PATHS:
         return Rank.TOP
-    telling = _RANKED_PATH.search(path)
-    if telling is not None:
-        return Rank.LISTING if telling["listing"] else Rank.LANDMARK
+    match = _RANKED_PATH.search(path)
+    if match is not None:
+        return Rank.LISTING if match["listing"] else Rank.LANDMARK
     return Rank.LISTING if _DATE_ONLY_PATH.match(path) else Rank.ORDINARY
 
 
 def behind_seconds(url: WebUrl, rank: Rank) -> float:
-    """How far a numbered page stays behind the others of its list that were found with it: they are asked in order."""
+    """How far a numbered page stays behind others of its list found with it: they are visited in order."""
     number = _LAST_NUMBER.search(url.query or url.path) if rank is Rank.LISTING else None
     return SECONDS_PER_PAGE * int(number[1]) if number is not None else 0.0
 
@@ -65,20 +65,20 @@ def url_priority(url: WebUrl, depth: int, is_seed: bool) -> Priority:
 
 # ---- the score ----------------------------------------------------------------------------------------------
 #
-# A number from 0 to 100 says how much a URL is wanted. Its level, which the frontier serves first to last, is decided
-# by what the URL is and how deep it lies; how it was found, how new it is said to be and how many link to it move it
-# within its level. A point is worth a minute in the queue: so what was found long enough ago comes before any score.
+# A number from 0 to 100. The type of a URL and its depth decide its level, which the frontier serves first to last; its
+# source, its age and the number of links to it move it within the level. A point is worth a minute in the queue, so a
+# URL found long enough ago comes before any score.
 
 MIN_SCORES = {Priority.HIGH: 67.0, Priority.MEDIUM: 34.0, Priority.LOW: 1.0, Priority.DISCOVERY: 0.0}
-"""The least score of each level."""
+"""The minimum score of each level."""
 _SOURCE_POINTS = {Source.FEED: 6.0, Source.SITEMAP: -4.0}
-"""A feed tells what is new; a sitemap lists what nobody may link to any more."""
+"""A feed lists what is new; a sitemap may list what nothing links to any more."""
 _AGE_POINTS = ((2.0, 6.0), (30.0, 2.0), (365.0, 0.0))
 _OLD_AGE_POINTS = -6.0
 
 
 class QueuePosition(NamedTuple):
-    """Where a URL stands in the queue of its host."""
+    """The position of a URL in the queue of its host."""
 
     priority: Priority
     lead_seconds: float
@@ -88,7 +88,7 @@ class QueuePosition(NamedTuple):
 def url_score(
     rank: Rank, depth: int, source: Source = Source.LINK, age_days: float | None = None, in_links: int = 0
 ) -> float:
-    """How much a URL is wanted. `age_days` since it was published or changed, where somebody said so."""
+    """The score of a URL. `age_days` since it was published or changed, if declared."""
     if source in GUESS_SOURCES:
         return 0.0
     base = _base_score(rank, depth)
@@ -114,14 +114,14 @@ def queue_position(score: float) -> QueuePosition:
 def queue_positions(
     depth: int, source: Source = Source.LINK, age_days: float | None = None
 ) -> tuple[QueuePosition, ...]:
-    """Where each rank stands at this depth. Give whole days: the answers are kept."""
+    """The position of each rank at this depth. Pass whole days: results are cached."""
     return tuple(queue_position(url_score(rank, depth, source, age_days)) for rank in Rank)
 
 
 def _base_score(rank: Rank, depth: int) -> float:
     if rank is Rank.TOP:
         return 95.0
-    if rank is Rank.LISTING:  # even near a seed: what it lists is mostly found elsewhere too
+    if rank is Rank.LISTING:  # even near a seed: most of its entries are found on other pages too
         return 24.0 - min(depth, 10)
     if depth <= SHALLOW_DEPTH:
         return 80.0 - 4 * depth

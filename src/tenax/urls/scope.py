@@ -1,7 +1,6 @@
-"""What this crawl may touch: the seeds' hosts, their domains, their paths, or anything.
+"""What a crawl may visit: the seeds' hosts, their domains, their paths, or anything.
 
-A host is meant as a person means it: `www.` in front and the difference between http and https do not matter,
-another port does.
+Hosts are compared as a person would: `www.` in front and http or https make no difference, another port does.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ _FILE_NAME = re.compile(r"\.[a-z][a-z0-9]{1,4}$", re.IGNORECASE)
 
 
 class Scope(Value, frozen=True):
-    """The limits of one crawl; only the set that `name` speaks of is filled."""
+    """The scope of one crawl; only the set for `name` is filled."""
 
     name: ScopeName
     hosts: frozenset[str] = frozenset()
-    """`host` or `host:port`, as `site_key` writes them."""
+    """`host` or `host:port`, as written by `site_key`."""
     domains: frozenset[str] = frozenset()
     prefixes: frozenset[str] = frozenset()
-    """A site and a path without its last slash; what lies there and below is inside."""
+    """A site and a path without its last slash; that path and everything below is in scope."""
 
 
 def build_scope(seeds: Iterable[WebUrl], name: ScopeName) -> Scope:
-    # Each by itself and then all at once: a scope that grows by one copies itself, and there may be 100,000 seeds.
+    # Each by itself and then all at once: widening a scope copies it, and there may be 100,000 seeds.
     scopes = [widen_scope(Scope(name), seed) for seed in seeds]
     return Scope(
         name,
@@ -44,7 +43,7 @@ def build_scope(seeds: Iterable[WebUrl], name: ScopeName) -> Scope:
 
 
 def widen_scope(scope: Scope, url: WebUrl) -> Scope:
-    """The scope with this URL's host, domain or prefix in it: a seed, or where a seed was redirected to."""
+    """The scope with this URL's host, domain or prefix added: a seed, or the redirect target of a seed."""
     if scope.name == "host":
         return Scope("host", hosts=scope.hosts | {site_key(url)})
     if scope.name == "domain":
@@ -65,7 +64,7 @@ def is_in_scope(scope: Scope, url: WebUrl) -> bool:
 
 
 def site_key(url: WebUrl) -> str:
-    """The host without `www.`, with its port when that is not the scheme's own."""
+    """The host without `www.`, with its port if that is not the scheme's default."""
     return _origin_site_key(url.origin)
 
 
@@ -77,9 +76,9 @@ def _origin_site_key(origin: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def registered_domain(host: str) -> str:
-    """The part that somebody registered: `bbc.co.uk` of `news.bbc.co.uk`. An address or a lone name is its own.
+    """The registered domain: `bbc.co.uk` for `news.bbc.co.uk`. An address or a single label is its own.
 
-    The first call reads the public suffix list that comes with its package (tens of milliseconds).
+    The first call reads the public suffix list of its package (tens of milliseconds).
     """
     if is_address(host) or "." not in host:
         return host
@@ -87,19 +86,19 @@ def registered_domain(host: str) -> str:
 
 
 def is_address(host: str) -> bool:
-    """An IP address; the URL standard makes every host with a number as its last part an IPv4 address."""
+    """Whether it is an IP address; by the URL standard every host whose last part is a number is an IPv4 address."""
     return host[:1] == "[" or host.rpartition(".")[2].isdigit()
 
 
 @lru_cache(maxsize=1)
 def _suffix_list() -> PublicSuffixList:
-    from publicsuffixlist import PublicSuffixList  # slow to load, and most crawls never ask
+    from publicsuffixlist import PublicSuffixList  # slow to load, and most crawls do not need it
 
     return PublicSuffixList()
 
 
 def _prefix_directory(path: str) -> str:
-    """`/docs` of `/docs`, `/docs/` and `/docs/intro.html`: what a person means by "this and below"."""
+    """`/docs` for `/docs`, `/docs/` and `/docs/intro.html`: what a person means by "this and below"."""
     head, _, last = path.rpartition("/")
     return head if not last or _FILE_NAME.search(last) else path
 

@@ -1,4 +1,4 @@
-"""What a person typed as a seed, read the way they meant it."""
+"""Parses seeds as typed by a person."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _MAX_SHOWN_CHARS = 200
 
 
 def parse_seed(text: str, options: NormalizeOptions) -> WebUrl:
-    """The URL meant by `example.org`, `localhost:8000/a` or a whole URL; raises `UsageError` for anything else.
+    """The URL for `example.org`, `localhost:8000/a` or a whole URL; raises `UsageError` for anything else.
 
-    Without a scheme it is https, but http for an address, for localhost and for a port of its own: such servers
-    seldom have a certificate.
+    Without a scheme it is https, but http for an address, for localhost and with an explicit port: such servers rarely
+    have a certificate.
     """
     seed = text.strip()
     if seed.startswith("//"):
@@ -44,11 +44,11 @@ def _parse_without_scheme(seed: str, port: str | None, options: NormalizeOptions
         return None
     is_local = is_address(url.host) or url.host == "localhost" or url.host.endswith(".localhost")
     if not is_local and port is None and "." not in url.host:
-        return None  # a lone word: more likely a slip than a host
+        return None  # a single word: more likely a mistake than a host
     wants_http = port != "443" if port else is_local
     return normalize(f"http://{seed}", None, options) if wants_http else url
 
 
 def _format_seed(seed: str) -> str:
-    """Fit for a message: no password, no control characters, not too long."""
+    """For a message: no password, no control characters, not too long."""
     return "".join(char if char.isprintable() else "?" for char in mask_url(seed)[:_MAX_SHOWN_CHARS])

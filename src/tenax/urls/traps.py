@@ -1,7 +1,7 @@
-"""URLs that lead into endless sites, and the budgets for those that only might.
+"""URLs that lead into endless sites, and budgets for those that might.
 
-Each rule is named by the setting that sets it, so a refusal tells what to turn. The rules prefer a missed trap to a
-refused page: depth, length and the budgets stop in the end what slips through.
+Each rule has the name of its setting, so a refusal says what to change. The rules prefer a missed trap to a refused
+page: depth, length and the budgets eventually stop what they miss.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from tenax.urls.normalize import WebUrl
 from tenax.urls.scope import registered_domain
 
 EARLIEST_CALENDAR_YEAR = 1970
-"""Where a calendar says so itself, earlier years are its back button; elsewhere the past is never judged."""
+"""Years before this count as a trap in URLs of a calendar; other past dates never do."""
 
 _CALENDAR_WORD = re.compile(r"/(?:calendar|calendars|kalender|calendrier|calendario|cal)(?:[/.]|$)", re.IGNORECASE)
 _YEAR_SEGMENT = re.compile(r"/(\d{4})(?=/|-\d\d(?!\d)|$)")
-# Elsewhere a bare number is an id more often than a year: /events/2090/ is an event. A date must look like one.
+# In other URLs a bare number is more often an id than a year: /events/2090/ is an event. A date must look like one.
 _MONTH_IN_PATH = re.compile(
     r"(?:^|/(?:events?|agenda|schedule|termine|eventos|blog|archives?)(?:/[a-z]+)?)"
     r"/(\d{4})[/-](?:0[1-9]|1[0-2])(?=[/-]|$)",
@@ -35,7 +35,7 @@ _DATE_PARAM = re.compile(
 
 
 def find_trap(url: WebUrl, config: UrlsConfig, year: int) -> str | None:
-    """The name of the setting that refuses this URL, or None. `year` is the present one."""
+    """The name of the setting that refuses this URL, or None. `year` is the current one."""
     if len(url.url) > config.max_length:
         return "max_length"
     if url.query and url.query.count("&") >= config.max_query_params:
@@ -53,7 +53,8 @@ def find_trap(url: WebUrl, config: UrlsConfig, year: int) -> str | None:
 
 
 def required_budgets(url: WebUrl, config: UrlsConfig, is_seed_host: bool) -> tuple[Budget, ...]:
-    """What admitting this URL uses up. The seeds' own hosts are wanted, however many stand below one domain."""
+    """The budgets that admitting this URL uses up. The seeds' own hosts are not limited, however many are below one
+    domain."""
     budgets: tuple[Budget, ...] = ()
     if url.query:
         budgets += (Budget("facets_per_path", url.path, config.facets_per_path),)
@@ -65,17 +66,17 @@ def required_budgets(url: WebUrl, config: UrlsConfig, is_seed_host: bool) -> tup
 
 
 def _has_repeated_segments(segments: list[str], max_repeats: int) -> bool:
-    """A run of segments more than `max_repeats` times in a row, or that many URLs strung together.
+    """Whether a run of segments repeats more than `max_repeats` times in a row, or that many URLs are concatenated.
 
-    Only repetition in a row counts: /course/1/unit/1/lesson/1 is a page. Runs of numbers are addresses too.
+    Only consecutive repetition counts: /course/1/unit/1/lesson/1 is a page. Runs of numbers are addresses too.
     """
     if 1 + segments.count("http:") + segments.count("https:") > max(max_repeats, 2):
         return True
     for length in range(1, len(segments) // (max_repeats + 1) + 1):
         equal = 0
-        for place in range(length, len(segments)):
-            equal = equal + 1 if segments[place] == segments[place - length] else 0
-            if equal >= length * max_repeats and not "".join(segments[place - length + 1 : place + 1]).isdigit():
+        for index in range(length, len(segments)):
+            equal = equal + 1 if segments[index] == segments[index - length] else 0
+            if equal >= length * max_repeats and not "".join(segments[index - length + 1 : index + 1]).isdigit():
                 return True
     return False
 
@@ -96,7 +97,8 @@ def _find_years(text: str, *patterns: re.Pattern[str]) -> list[int]:
 
 @lru_cache(maxsize=4)
 def _unusual_year_pattern(last_year: int) -> re.Pattern[str]:
-    """A number where a year may stand that is none of our time; few URLs have one, and only they are looked into."""
+    """Matches a number in the position of a year outside of our time; few URLs have one, and only they are checked
+    further."""
     usual = "|".join(str(year) for year in range(EARLIEST_CALENDAR_YEAR, last_year + 1))
     in_path = rf"/(?!{usual})\d{{4}}(?=[/?]|-\d\d(?!\d)|$)"
     in_query = rf"(?<=[ehkryEHKRY])=(?!{usual})\d{{4}}"  # last letters of date, month, week, year, day; not of id

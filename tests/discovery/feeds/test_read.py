@@ -297,7 +297,7 @@ def test_broken_feeds_are_read_all_the_same(text: str) -> None:
     ]
 
 
-def test_what_was_repaired_is_told() -> None:
+def test_repairs_are_reported() -> None:
     assert rss(f"<title>Fish & chips</title>{WHOLE}").problems == ("not well-formed: invalid token in line 1",)
     assert rss(WHOLE).problems == ()
 
@@ -327,7 +327,7 @@ def test_declared_encodings(charset: str) -> None:
     assert (feed.title, feed.problems) == (word, ())
 
 
-def test_a_wrong_declaration_is_told() -> None:
+def test_a_wrong_declaration_is_reported() -> None:
     body = '<?xml version="1.0" encoding="utf-8"?><rss><channel><title>café</title></channel></rss>'.encode("latin-1")
     feed = read_feed(body, None, URL, NOW)
     assert (feed.title, feed.problems) == ("café", ("not in the encoding it declares: read as windows-1252",))
@@ -357,7 +357,7 @@ def test_a_document_type_is_no_problem() -> None:
     assert feed.title == "Café"
 
 
-def test_bounds_are_told() -> None:
+def test_limits_are_reported() -> None:
     many = rss("<item><link>/x</link></item>" * (MAX_ENTRIES + 1))
     assert len(many.entries) == MAX_ENTRIES
     assert many.problems == (f"more than {MAX_ENTRIES} entries: the rest was not read",)

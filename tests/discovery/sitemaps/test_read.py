@@ -101,7 +101,7 @@ def test_letters_of_any_length_may_stand_where_two_pieces_meet() -> None:
         assert urls(read_sitemap(f"{'h' * shift}\n{chr(10).join(lines)}".encode())) == lines
 
 
-def test_rss_in_the_place_of_a_sitemap() -> None:
+def test_rss_as_a_sitemap() -> None:
     body = f"""<rss version="2.0"><channel><title>All</title><link>https://example.org/</link>
         <image><url>https://example.org/logo</url><link>https://example.org/</link></image>
         <item><title> One
@@ -116,7 +116,7 @@ def test_rss_in_the_place_of_a_sitemap() -> None:
     assert found.left_out == 2
 
 
-def test_atom_and_rdf_in_the_place_of_a_sitemap() -> None:
+def test_atom_and_rdf_as_a_sitemap() -> None:
     atom = f"""<feed xmlns="http://www.w3.org/2005/Atom"><link href="https://example.org/"/><entry>
         <link rel="enclosure" href="{C}"/><link rel="alternate" href="{A}"/><link href="{C}"/>
         <published>2026-01-30</published><updated>2026-01-31T00:00:00Z</updated></entry></feed>"""
@@ -158,7 +158,7 @@ def test_news_and_other_languages() -> None:
         *("comment, stylesheet, doctype", "broken lines", "CDATA", "comment within, two", "picture first"),
     ],
 )
-def test_the_ways_in_which_people_write_them(body: str) -> None:
+def test_common_spellings(body: str) -> None:
     assert read_sitemap(body.encode()) == Sitemap("urlset", (SitemapEntry(A),))
 
 
@@ -206,7 +206,7 @@ def test_the_header_names_the_encoding_where_nothing_else_does() -> None:
 
 
 @pytest.mark.parametrize("label", ["klingon", "hex", "unicode_escape", "idna", "utf-7"])
-def test_an_encoding_that_nobody_knows_is_told(label: str) -> None:
+def test_an_unknown_encoding_is_reported(label: str) -> None:
     found = read_sitemap(urlset(A, head=f'<?xml version="1.0" encoding="{label}"?>'))
     assert found == Sitemap("urlset", (SitemapEntry(A),), (f"its encoding `{label}` is not known: read as UTF-8",))
 
@@ -322,7 +322,7 @@ def test_what_is_no_xml_is_mended(text: bytes, url: str) -> None:
     assert urls(found) == [A, url, f"{B}?&"]
     assert len(found.problems) == 1
     assert found.problems[0].startswith("broken at line 7: ")
-    assert found.problems[0].endswith("; read on with what is no XML mended")
+    assert found.problems[0].endswith("; read after repairing invalid XML")
 
 
 def test_mending_holds_across_pieces() -> None:
@@ -354,7 +354,7 @@ def test_what_is_no_sitemap(body: bytes, problem: str) -> None:
 
 LAUGHS = """<!DOCTYPE lolz [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">
 <!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">]>"""
-SUBSET = "refused: its DOCTYPE declares things of its own, and entities may be among them"
+SUBSET = "refused: its DOCTYPE has an internal subset, which may declare entities"
 
 
 @pytest.mark.parametrize(
@@ -379,15 +379,15 @@ def test_no_entity_is_declared_and_nothing_is_fetched(doctype: str, problem: str
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        (b"<urlset>" + b"<a>" * 500_000, "tags within more than 32 others: the rest was not read"),
-        (b"<urlset><url>" + b"<url>" * 500_000, "tags within more than 32 others: the rest was not read"),
-        (b"<rss>" + b"<url>" * 500_000, "tags within more than 32 others: the rest was not read"),
+        (b"<urlset>" + b"<a>" * 500_000, "nested more than 32 deep: the rest was not read"),
+        (b"<urlset><url>" + b"<url>" * 500_000, "nested more than 32 deep: the rest was not read"),
+        (b"<rss>" + b"<url>" * 500_000, "nested more than 32 deep: the rest was not read"),
         (
             b"<urlset>" + b"".join(b"<a%d/>" % number for number in range(100_000)),
             "more than 10,000 kinds of tags: the rest was not read",
         ),
         (b"<urlset><url a='" + b"a" * 20_000_000, "a tag of more than 1,048,576 bytes: the rest was not read"),
-        (b"<urlset>" + b"<url/>" * 600_000, "more than 500,000 entries of no use: the rest was not read"),
+        (b"<urlset>" + b"<url/>" * 600_000, "more than 500,000 unusable entries: the rest was not read"),
         (b"<urlset><url><loc>" + b"&" * 3_000_000, "broken at line 1: not well-formed (invalid token)"),
         (b"<urlset><!--" + b"a" * 20_000_000, "a tag of more than 1,048,576 bytes: the rest was not read"),
     ],

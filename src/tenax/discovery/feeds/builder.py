@@ -1,8 +1,8 @@
-"""A feed put together from its elements, one after the other, whoever takes the XML apart.
+"""Builds a feed from its elements, independent of the XML parser.
 
-Both readers, the strict and the tolerant one, tell a `FeedBuilder` what begins, what is said and what ends. Every start
-has its end. The builder keeps to what feeds mean by it: a link may be text or an attribute, an id may be a link, the
-title of a channel's picture is not the channel's.
+Both parsers, the strict and the tolerant one, report starts, text and ends to a `FeedBuilder`. Every start has its end.
+The builder knows the conventions of feeds: a link may be text or an attribute, an id may be a link, the title of a
+channel's picture is not the channel's.
 """
 
 from __future__ import annotations
@@ -41,23 +41,24 @@ _MAX_REFRESH_SECONDS: Final = 31536000.0
 _OLDER_RELATIONS: Final = ("next", "prev-archive")
 _STRAY_REFERENCE = re.compile(r"&(\w+);")
 _TEXT_KINDS: Final = frozenset({
-    ElementKind.LINK, ElementKind.ID, ElementKind.PUBLISHED, ElementKind.UPDATED, ElementKind.LANGUAGE, ElementKind.TTL, ElementKind.PERIOD, ElementKind.FREQUENCY,
+    ElementKind.LINK, ElementKind.ID, ElementKind.PUBLISHED, ElementKind.UPDATED,
+    ElementKind.LANGUAGE, ElementKind.TTL, ElementKind.PERIOD, ElementKind.FREQUENCY,
 })  # fmt: skip
 
 
 class LimitReached(Exception):
-    """A bound is reached: what was read until here is the feed."""
+    """A limit was reached; the feed ends here."""
 
 
 class _Draft:
-    """A feed or an entry while it is being read."""
+    """A feed or an entry while it is read."""
 
     def __init__(self) -> None:
         self.link: str | None = None
         self.id = ""
         self.title = ""
         self.title_depth = MAX_DEPTH
-        """An outer title is more of a title than an inner one."""
+        """A less deeply nested title takes precedence."""
         self.dates: dict[ElementKind, float] = {}
 
     def to_entry(self) -> FeedEntry:
@@ -71,7 +72,7 @@ class _Draft:
 
 
 class FeedBuilder:
-    """Tell it of every element in order; `build_feed` is what came of them."""
+    """Takes every element in order; `build_feed` returns the result."""
 
     def __init__(self, url: str, now: float) -> None:
         self._scope = ElementScope(url)
@@ -84,21 +85,21 @@ class FeedBuilder:
         self._metadata: dict[str, str] = {}
         self._problems: list[str] = []
         self._depth = 0
-        """Of the element that was begun last."""
+        """Of the element that started last."""
         self._elements = 0
         self._is_in_feed = False
         self._open: list[tuple[int, ElementKind, dict[str, str]]] = []
         self._pieces: list[str] | None = None
-        """Where text goes; nowhere when nobody wants it."""
+        """Collects the current text; None when it is not needed."""
         self._markup_depth = 0
-        """The depth of an element whose markup is its own affair; 0 outside of one."""
+        """Depth of an element whose content is markup; 0 outside of one."""
         self._hidden_depth = 0
-        """The depth of a script or the like in there, which is no text; 0 outside of one."""
+        """Depth of a script or similar inside it, which is not text; 0 outside of one."""
         self._has_markup = False
         self._title_depth = 0
-        """Of the last title, so that no deeper one replaces it; 0 for none."""
+        """Depth of the last title, so that no deeper one replaces it; 0 for none."""
 
-    # ---- what is told -------------------------------------------------------------------------------------
+    # ---- parser events ------------------------------------------------------------------------------------
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
@@ -124,7 +125,7 @@ class FeedBuilder:
             self._pieces.append(data)
 
     def end(self) -> None:
-        """The element that was begun last, and has not ended, ends."""
+        """End the element that started last and is still open."""
         depth = self._depth
         self._depth -= 1
         if self._markup_depth:
@@ -161,7 +162,7 @@ class FeedBuilder:
         self._open.append((self._depth, kind, attributes))
 
     def _begin_markup(self, tag: str) -> None:
-        """An element in a title or in content. A `div` around what is escaped all the same changes nothing."""
+        """An element in a title or in content. A `div` around escaped text changes nothing."""
         if tag in HIDDEN_TAGS and not self._hidden_depth:
             self._hidden_depth = self._depth
         if tag.rpartition(":")[2] != "div":
@@ -193,14 +194,14 @@ class FeedBuilder:
         self._take_attributes(self._entry, attributes)
 
     def _take_attributes(self, draft: _Draft, attributes: dict[str, str]) -> None:
-        """CDF says in attributes what others have elements for."""
+        """CDF uses attributes where other formats use elements."""
         if "lastmod" in attributes:
             self._take_date(draft, ElementKind.UPDATED, attributes["lastmod"], attributes)
         if "href" in attributes:
             draft.link = self._scope.resolve(attributes["href"])
 
     def _take_link_attribute(self, attributes: dict[str, str]) -> bool:
-        """Takes a link that is an attribute; False when it is text, which follows."""
+        """Take a link from an attribute; False if the link is text, which follows."""
         href = attributes.get("url") or attributes.get("uri") or attributes.get("href")
         if href is None:
             return False
@@ -239,7 +240,7 @@ class FeedBuilder:
         content_type = parse_content_type(attributes.get("type", TEXT))
         if is_base64(content_type, attributes.get("mode", "")):
             value = decode_base64(value)
-        if self._has_markup or content_type == XHTML:  # then what stands between its elements is text already
+        if self._has_markup or content_type == XHTML:  # then the text between its elements is not escaped
             title = to_one_line(value)
         else:
             title = to_plain_title(value, content_type, is_atom=self._format.startswith("atom"))
@@ -271,20 +272,20 @@ class FeedBuilder:
         if draft is self._feed:
             self._metadata.setdefault(kind.name, value)
 
-    # ---- what came of it ----------------------------------------------------------------------------------
+    # ---- result -------------------------------------------------------------------------------------------
 
     def _current_draft(self) -> _Draft | None:
-        """What is being told about; nothing, after a channel of RDF."""
+        """The entry or feed being read; None after an RDF channel."""
         return self._entry or (self._feed if self._is_in_feed else None)
 
     @property
     def is_feed(self) -> bool:
-        """It has begun as some format, or has an entry."""
+        """Whether a format was recognised, or there is an entry."""
         return bool(self._format or self._entries or self._entry)
 
     @property
     def is_complete(self) -> bool:
-        """The root has ended; whatever follows is not the feed's."""
+        """Whether the root has ended; anything after it is ignored."""
         return self._depth == 0 and self.is_feed
 
     def _stop_reading(self, problem: str) -> None:
@@ -292,7 +293,7 @@ class FeedBuilder:
         raise LimitReached
 
     def build_feed(self) -> Feed:
-        """What was read so far; an entry that never ended counts."""
+        """What was read so far, including an entry that never ended."""
         self._end_entry()
         draft = self._feed
         return Feed(
@@ -321,7 +322,7 @@ _HANDLERS: Final[dict[ElementKind, Callable[[FeedBuilder, _Draft, ElementKind, s
 
 
 def _refresh_seconds(notes: dict[str, str]) -> float | None:
-    """`ttl` is in minutes; a period of `sy` is parted by its frequency."""
+    """`ttl` is in minutes; an `sy` period is divided by its frequency."""
     try:
         if ElementKind.TTL.name in notes:
             seconds = int(notes[ElementKind.TTL.name]) * 60.0

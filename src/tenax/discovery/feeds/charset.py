@@ -1,4 +1,4 @@
-"""The bytes of a feed as text: byte order mark, then what is declared, then what fits."""
+"""Decodes a feed: byte order mark, then the declared encoding, then the first that fits."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _XML_STARTS: Final = (
     (b"\x00\x00\x00\x3c", "utf-32-be"),
     (b"\x3c\x00\x00\x00", "utf-32-le"),
 )
-"""`<?xm` in encodings that do not agree with ASCII (XML 1.0, appendix F)."""
+"""`<?xm` in encodings that are not ASCII-compatible (XML 1.0, appendix F)."""
 _DECLARED_ENCODING = re.compile(r"""\s*<\?xml[^>]{0,400}?\sencoding\s*=\s*["']([^"'>]{1,40})["']""")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([^"';,\s]{1,40})""", re.IGNORECASE)
 _SUPERSET_CHARSETS: Final = {"gb2312": "gb18030", "gbk": "gb18030"}
 _NO_CHARSETS: Final = frozenset({"idna", "punycode", "raw_unicode_escape", "unicode_escape", "undefined", "utf-7"})
-"""Python calls them encodings; no feed is written in them, and some take the square of the length."""
+"""Python encodings that no feed uses; some take quadratic time."""
 _FALLBACK_CHARSETS: Final = ("utf-8", "windows-1252", "iso-8859-2")
-"""Strict ones first; the last takes any bytes."""
+"""Strict ones first; the last accepts any bytes."""
 _MAX_DECLARATION_BYTES: Final = 1024
 
 
 def decode_feed(body: bytes, content_type: str | None) -> tuple[str, str]:
-    """The text, and the encoding that fits where it is not the declared one."""
+    """The text, and the encoding used if it is not the declared one."""
     mark, length = _detect_bom(body)
     payload = body[length:] if length else body
     header = _CHARSET.search(content_type or "")
@@ -45,11 +45,11 @@ def decode_feed(body: bytes, content_type: str | None) -> tuple[str, str]:
                 return payload.decode(charset), "" if charset == wanted else charset
             except UnicodeError:
                 continue
-    raise AssertionError("ISO 8859-2 takes any bytes")
+    raise AssertionError("ISO 8859-2 accepts any bytes")
 
 
 def _detect_bom(body: bytes) -> tuple[str, int]:
-    """The encoding that the first bytes give away, and how many of them are a mark."""
+    """The encoding shown by the first bytes, and the length of the byte order mark."""
     for mark, charset in _BOMS:
         if body.startswith(mark):
             return charset, len(mark)
@@ -57,7 +57,7 @@ def _detect_bom(body: bytes) -> tuple[str, int]:
 
 
 def _codec_name(written: str) -> str:
-    """The encoding as Python knows it; empty when there is none of that name."""
+    """The Python name of the encoding; empty if unknown."""
     try:
         name = codecs.lookup(_SUPERSET_CHARSETS.get(written.lower(), written)).name if written else ""
     except (LookupError, ValueError):

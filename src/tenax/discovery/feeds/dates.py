@@ -1,4 +1,4 @@
-"""Dates as feeds write them: RFC 822 in its wild forms, ISO 8601, and a few of nobody's making."""
+"""Dates in feeds: RFC 822 in its common variants, ISO 8601, and some non-standard forms."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _ZONES: Final = {
     "mdt": -6, "mst": -7, "mt": -7, "pdt": -7, "pst": -8, "pt": -8,
     "a": -1, "n": 1, "m": -12, "y": 12, "met": 1, "mest": 2, "cet": 1, "cest": 2,
 }  # fmt: skip
-"""Hours ahead of UTC. A name that is not here is taken for UTC, as most of them are spellings of it."""
+"""Hours ahead of UTC. Unknown names count as UTC, which most of them are."""
 _DAY = re.compile(r"^[^\W\d]+\.?,(?=\s*\d)")
 """The day of the week in any language, with its comma."""
 _OFFSET = re.compile(r"(?:gmt|utc)?([+-])(\d\d?):?(\d\d)?")
 
 _MAX_CHARS: Final = 100
 _FIRST_YEAR_OF_LAST_CENTURY: Final = 90
-"""Years of two digits from here on are of the last century."""
+"""Two-digit years from here on belong to the last century."""
 
 _CLOCK: Final = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:[.,]\d+)?)?)?\s*(?P<zone>\S*)"
 _CALENDAR = re.compile(rf"(?P<year>\d{{4}})(?:-(?P<month>\d\d?)(?:-(?P<day>\d\d?))?)?(?:(?:t\s*|\s+){_CLOCK})?")
@@ -46,9 +46,9 @@ _GREEK_MONTHS: Final = {
 
 
 def parse_date(written: str, now: float) -> float | None:
-    """Seconds since the epoch; nothing when it is no date. Without a zone it is UTC.
+    """Seconds since the epoch; None if it is not a date. Without a zone it is UTC.
 
-    `now` tells the century of years that ISO 8601 shortens to two digits. Dates in the future stay as they are.
+    `now` decides the century of two-digit years in ISO 8601. Dates in the future are kept.
     """
     text = written.strip().lower()
     if not text or len(text) > _MAX_CHARS:
@@ -56,7 +56,7 @@ def parse_date(written: str, now: float) -> float | None:
     for read in _PARSERS:
         try:
             stamp = read(text, now)
-        except (ValueError, OverflowError):  # the 31st of February, or the year 0
+        except (ValueError, OverflowError):  # such as 31 February, or year 0
             continue
         if stamp is not None:
             return stamp
@@ -77,7 +77,7 @@ def _parse_iso(text: str, now: float) -> float | None:
 
 
 def _parse_rfc822(text: str, _now: float) -> float | None:
-    """`Thu, 1 Jan 2004 19:48:21 GMT` and its like: day and month in either order, year before or behind the time."""
+    """`Thu, 1 Jan 2004 19:48:21 GMT` and variants: day and month in either order, year before or after the time."""
     parts = _DAY.sub("", text).replace(",", " ").split()
     if parts and parts[0][:3] in _DAYS:
         del parts[0]
@@ -137,7 +137,7 @@ _PARSERS: Final[tuple[Callable[[str, float], float | None], ...]] = (
 
 
 def _match_timestamp(found: re.Match[str], **given: int | str) -> float:
-    """What the groups say, and what is given instead of them."""
+    """The timestamp from the groups, with `given` values in place of groups."""
     groups = found.groupdict()
     year, month, day = (int(given.get(name) or groups.get(name) or 1) for name in ("year", "month", "day"))
     hour, minute, second = (int(given.get(name) or groups.get(name) or 0) for name in ("hour", "minute", "second"))
@@ -145,7 +145,7 @@ def _match_timestamp(found: re.Match[str], **given: int | str) -> float:
 
 
 def _to_timestamp(year: int, month: int, day: int, hour: int, minute: int, second: int, zone: str) -> float:
-    # The leap second, and midnight at the end of a day, are moments as well.
+    # Leap seconds and 24:00 are valid times.
     spent = timedelta(hours=hour, minutes=minute, seconds=second)
     if not (spent <= timedelta(days=1) and minute < 60 and second <= 60):
         raise ValueError

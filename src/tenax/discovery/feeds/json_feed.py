@@ -15,7 +15,7 @@ VERSION: Final = "jsonfeed.org/version/"
 
 
 def read_json(text: str, url: str, now: float) -> Feed:
-    """Whatever is of the wrong type is as if it were not there."""
+    """Values of the wrong type are ignored."""
     if text.count("{") + text.count("[") > MAX_JSON_PARTS:
         return Feed(problems=(f"JSON of more than {MAX_JSON_PARTS:,} lists and objects: it was not read",))
     if text.count('"') > MAX_JSON_QUOTES:

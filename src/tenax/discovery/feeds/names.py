@@ -1,7 +1,7 @@
-"""The elements of every feed format, brought to one set of names.
+"""Maps the elements of every feed format to one set of kinds.
 
-A prefix means the namespace it is bound to; bound to none that is known here, it is taken at its word, because many
-feeds forget to declare what they use.
+A prefix means the namespace that it is bound to. A prefix bound to an unknown namespace, or not declared, as in many
+feeds, is used as written.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 
 class ElementKind(IntEnum):
-    """What an element is to us, whatever its format calls it."""
+    """The kind of an element, independent of its name in a format."""
 
     OTHER = auto()
     RSS = auto()
@@ -20,12 +20,12 @@ class ElementKind(IntEnum):
     CHANNEL = auto()
     ENTRY = auto()
     ASIDE = auto()
-    """Has titles and links of its own, which are not those of the feed or the entry around it."""
+    """Has its own titles and links, which are not those of the enclosing feed or entry."""
     CONTENT = auto()
-    """Markup that belongs to an entry: what looks like elements of a feed in there is none."""
+    """Markup of an entry: elements in it are not feed elements."""
     TITLE = auto()
     MEDIA_TITLE = auto()
-    """The title of a picture or a film: that of the entry where it has no other."""
+    """Title of a picture or video: used for an entry without another title."""
     LINK = auto()
     ID = auto()
     PUBLISHED = auto()
@@ -91,26 +91,26 @@ NAMESPACES: Final = {
     "http://www.itunes.com/dtds/podcast-1.0.dtd": "itunes",
     "http://rssnamespace.org/feedburner/ext/1.0": "feedburner",
 }
-"""Namespaces in lower case, as nobody agrees on their spelling, and the prefix they have in `KINDS`."""
+"""Namespaces in lower case, because their spelling varies, and their prefix in `KINDS`."""
 
 FORMATS: Final = {
     "http://my.netscape.com/rdf/simple/0.9/": "rss 0.90",
     "http://purl.org/rss/1.0/": "rss 1.0",
     "http://www.w3.org/2005/atom": "atom 1.0",
 }
-"""Formats that a namespace alone declares."""
+"""Formats declared by a namespace alone."""
 
 
 def known_prefix(namespace: str, written: str) -> str:
-    """The prefix that `KINDS` knows a namespace by, or the one that was written."""
+    """The prefix of a namespace in `KINDS`, or the written one."""
     lowered = namespace.lower()
-    if "backend.userland.com/rss" in lowered:  # a namespace for each of its versions
+    if "backend.userland.com/rss" in lowered:  # each version has its own namespace
         return _NO_PREFIX
     return NAMESPACES.get(lowered, written)
 
 
 def find_element_kind(name: str, prefixes: dict[str, str]) -> ElementKind:
-    """What `prefix:Name` is, where these prefixes are bound."""
+    """The kind of `prefix:Name` with these prefix bindings."""
     prefix, _, local = name.lower().rpartition(":")
     prefix = prefixes.get(prefix, prefix)
     return KINDS.get(f"{prefix}:{local}" if prefix else local, ElementKind.OTHER)

@@ -1,7 +1,7 @@
-"""Feeds of every format, read as they are: RSS 0.9 to 2.0, RDF, Atom 0.3 and 1.0, CDF, JSON Feed.
+"""Reads feeds of every format: RSS 0.9 to 2.0, RDF, Atom 0.3 and 1.0, CDF, JSON Feed.
 
-Well-formed XML is read by expat. What is not is repaired and tried again, and what then still is not goes through a
-reader that forgives everything. No entity is ever expanded, and no feed makes it raise.
+Well-formed XML is parsed by expat. Other input is repaired and parsed again, and if that fails, parsed by a tolerant
+parser. Entities are never expanded, and no feed raises an exception.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NON_ELEMENT_MARKUP = re.compile(rb"<!--.*?(?:-->|\Z)|<[?!][^>]*>?", re.DOTALL)
 
 
 def looks_like_feed(body: bytes, content_type: str | None) -> bool:
-    """Judged by the root element; by a type that only feeds have, when what it begins with says nothing."""
+    """Judged by the root element, or by a feed-only media type if the beginning is inconclusive."""
     top = body[:_FIRST_BYTES].replace(b"\0", b"")
     if top.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return VERSION.encode() in top or VERSION.replace("/", "\\/").encode() in top
@@ -40,7 +40,7 @@ def looks_like_feed(body: bytes, content_type: str | None) -> bool:
 
 
 def read_feed(body: bytes, content_type: str | None, url: str, now: float) -> Feed:
-    """The feed in these bytes, with links resolved against its URL; `problems` has what was wrong with it."""
+    """The feed in these bytes, with links resolved against its URL; errors are in `problems`."""
     problems = []
     if len(body) > MAX_BODY_BYTES:
         body = body[:MAX_BODY_BYTES]
@@ -72,15 +72,15 @@ def _keep_web_link(entry: FeedEntry) -> FeedEntry:
 
 
 def _drop_non_web_link(link: str) -> str:
-    """The link, or nothing: a feed, or its `xml:base`, may make links to files of whoever clicks on them."""
+    """The link if it is http or https, else empty: a feed or its `xml:base` could link to local files of a reader."""
     return "" if _NON_WEB_SCHEME.match(link) else link
 
 
 def _read_xml(text: str, url: str, now: float) -> Feed:
-    """Each step costs more than the one before, and is for what that one could not read."""
+    """Each step costs more than the one before and handles what that one could not read."""
     builder = FeedBuilder(url, now)
     fault = parse_strictly(text, builder)
-    problems = (f"not well-formed: {fault.why}",) if fault else ()
+    problems = (f"not well-formed: {fault.reason}",) if fault else ()
     if not _is_complete(fault, builder):
         text = repair_xml(text)
         builder = FeedBuilder(url, now)
@@ -94,5 +94,5 @@ def _read_xml(text: str, url: str, now: float) -> Feed:
 
 
 def _is_complete(fault: ParseFault | None, builder: FeedBuilder) -> bool:
-    """All of the feed was read: what is wrong comes after its end, or is only that it has none."""
+    """Whether the whole feed was read: an error after its end, or only a missing end, does not matter."""
     return fault is None or builder.is_complete or (fault.is_at_end and builder.is_feed)

@@ -1,4 +1,4 @@
-"""Making XML of what is nearly XML: what the software of feeds gets wrong most often, put right before reading."""
+"""Repairs the most common errors in feeds that are almost XML."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _XML_ENTITIES: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "
 
 
 def remove_doctype(text: str) -> tuple[str, bool]:
-    """The text without its document type, and whether that declared entities. They are never expanded."""
+    """The text without its DOCTYPE, and whether it declared entities. Entities are never expanded."""
     found = _DOCTYPE.search(text)
     if found is None:
         return text, False
@@ -34,7 +34,7 @@ def remove_doctype(text: str) -> tuple[str, bool]:
 
 
 def _doctype_end(text: str, at: int) -> int:
-    """Behind its `>`, which in an internal subset is the one after the last `]`."""
+    """After its `>`; with an internal subset, the `>` after the last `]`."""
     end, subset = text.find(">", at), text.find("[", at)
     if 0 <= subset < end:
         closing = _END_OF_SUBSET.search(text, subset)
@@ -43,7 +43,7 @@ def _doctype_end(text: str, at: int) -> int:
 
 
 def repair_xml(text: str) -> str:
-    """Begins with its first element or declaration; no character, reference or ampersand that XML does not allow."""
+    """Starts with the first element or declaration, without characters, references or ampersands invalid in XML."""
     text = _ILLEGAL.sub("", text[max(text.find("<"), 0) :])
     text = _DECLARATION.sub("", text)
     parts: list[str] = []
@@ -52,13 +52,13 @@ def repair_xml(text: str) -> str:
         found = text.find(_CDATA_END, start)
         before, end = end, found + len(_CDATA_END) if found >= 0 else len(text)
         parts += [_fix_references(text[before:start]), text[start:end]]
-        if len(parts) >= _MAX_PARTS:  # a million of them would take many times the space
+        if len(parts) >= _MAX_PARTS:  # a million parts would take many times the memory
             parts = ["".join(parts)]
     return "".join((*parts, _fix_references(text[end:])))
 
 
 def decode_references(escaped: str) -> str:
-    """The text that references stand for: those of XML, and the names of HTML, with their semicolon only."""
+    """Decode XML references, and HTML names with a semicolon."""
     return _XML_REFERENCE.sub(_decode_reference, escaped) if "&" in escaped else escaped
 
 
@@ -67,7 +67,7 @@ def _fix_references(text: str) -> str:
 
 
 def _to_xml_reference(found: re.Match[str]) -> str:
-    """The reference as XML wants it."""
+    """The reference in valid XML."""
     number, name = found.groups()
     if number:
         return found[0] if _decode_number(number) else ""
@@ -82,7 +82,7 @@ def _decode_reference(found: re.Match[str]) -> str:
 
 
 def _decode_number(number: str) -> str:
-    """The character; nothing where XML has none of that number."""
+    """The character; empty if XML does not allow it."""
     code = int(number[2:], 16) if number[1] in "xX" else int(number[1:])
     character = chr(code) if code <= 0x10FFFF else ""
     return "" if _ILLEGAL.match(character) else character

@@ -1,4 +1,4 @@
-"""What holds around an element of a feed: the base of its links, and what its prefixes are bound to."""
+"""The scope of a feed element: base URL and prefix bindings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tenax.discovery.feeds.names import FORMATS, ElementKind, find_element_kind,
 from tenax.discovery.feeds.values import MAX_BASE_CHARS, MAX_PREFIXES, MAX_RESOLVED_CHARS, MAX_TEXT_CHARS
 
 _ABSOLUTE = re.compile(r"https?://[^/\s?#\[\]][^\s;\[\]]*[^\s?#;\[\]]")
-"""What joining would leave as it is, which is most links."""
+"""Most links; resolving would not change them."""
 _WEB_SCHEMES = ("http://", "https://")
 _SLASHES = re.compile(r"(?<=[A-Za-z0-9+.-]://)/+")
 
@@ -19,24 +19,24 @@ class ElementScope:
 
     def __init__(self, url: str) -> None:
         self.format = ""
-        """The first that a namespace declared."""
+        """The first format declared by a namespace."""
         self.remaining_chars = MAX_RESOLVED_CHARS
-        """What further relative links may come to; below 0 when they come to more."""
+        """Characters left for resolved relative links; below 0 when they exceed the limit."""
         self._base = url
-        self._prefixes = {"atom": ""}  # what RSS forgets to declare most often
+        self._prefixes = {"atom": ""}  # the prefix that RSS most often fails to declare
         self._kinds: dict[str, ElementKind] = {}
-        """Of names that were met within these prefixes."""
+        """Cache of element kinds for the current bindings."""
         self._outer: list[tuple[int, str, dict[str, str], dict[str, ElementKind]]] = []
 
     def enter(self, depth: int, attributes: dict[str, str]) -> dict[str, str]:
-        """The attributes with their names in lower case; those that hold for all within are taken in."""
+        """The attributes with lower-case names; applies `xml:base` and prefix bindings to the content."""
         lowered = {name.lower(): value for name, value in attributes.items()}
         base = lowered.get("xml:base") or lowered.get("base")
         bound = [(name, value) for name, value in lowered.items() if name.startswith("xmlns")]
         if base or bound:
             self._outer.append((depth, self._base, self._prefixes, self._kinds))
         if base and 0 < len(within := self.resolve(base)) <= MAX_BASE_CHARS:
-            # One on the web has no business with the files of those who read it.
+            # A feed on the web must not link to local files.
             self._base = (
                 within if within.startswith(_WEB_SCHEMES) or not self._base.startswith(_WEB_SCHEMES) else self._base
             )
@@ -63,9 +63,9 @@ class ElementScope:
         return found
 
     def resolve(self, href: str) -> str:
-        """Absolute, when the feed's own URL is; empty when it is too long, or there is no more room for it.
+        """The absolute URL if the feed's own URL is absolute; empty if it is too long or the limit is used up.
 
-        `http:///host/` is a mistake that browsers forgive too.
+        `http:///host/` is a mistake that browsers accept too.
         """
         if len(href) > MAX_TEXT_CHARS:
             return ""

@@ -1,4 +1,4 @@
-"""Titles as plain text, whatever a feed wrapped them in."""
+"""Titles as plain text."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def parse_content_type(written: str) -> str:
 
 
 def is_base64(content_type: str, mode: str) -> bool:
-    """Atom packs whatever is neither text nor XML; its 0.3 says so."""
+    """Atom encodes content that is neither text nor XML in base64; Atom 0.3 declares it."""
     return mode == "base64" or not (content_type.startswith("text/") or content_type.endswith(("+xml", "/xml")))
 
 
 def decode_base64(packed: str) -> str:
-    """The text in base64; what is no such text stays as it is."""
+    """Decode base64; other text is returned unchanged."""
     try:
         return base64.b64decode(packed.encode()).decode()
     except (binascii.Error, ValueError):
@@ -57,7 +57,7 @@ def decode_base64(packed: str) -> str:
 
 
 def to_plain_title(value: str, content_type: str, *, is_atom: bool) -> str:
-    """One line of text. RSS has no way to say whether a title is HTML, so there it is HTML when it looks like it."""
+    """One line of text. RSS does not say whether a title is HTML, so there it is if it looks like HTML."""
     if content_type == "text/html" or (not is_atom and content_type == TEXT and looks_like_html(value)):
         value = strip_html(value)
     return to_one_line(value)
@@ -68,7 +68,7 @@ def to_one_line(value: str) -> str:
 
 
 def looks_like_html(value: str) -> bool:
-    """It has a closing tag or a character reference, and nothing that HTML does not have."""
+    """Whether it has a closing tag or a character reference, and only tags of HTML."""
     if "</" not in value and "&" not in value:
         return False
     references = _REFERENCE.findall(value)
@@ -86,7 +86,7 @@ def strip_html(value: str) -> str:
 
 
 def _fix_encoding(value: str) -> str:
-    """Undo two mistakes of software in between: UTF-8 encoded twice, and windows-1252 called ISO 8859-1."""
+    """Undo two common errors: UTF-8 encoded twice, and windows-1252 declared as ISO 8859-1."""
     if value.isascii():
         return value
     with suppress(UnicodeError):

@@ -1,7 +1,6 @@
-"""Taking XML apart: strictly by expat, or by a tokenizer that forgives everything.
+"""XML parsing: strict by expat, or by a tolerant tokenizer.
 
-Neither expands an entity: declarations are cut out with the DOCTYPE before either sees the text. Both take time in
-proportion to the length of it.
+Neither expands entities: declarations are removed with the DOCTYPE before parsing. Both take linear time.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _MARKUP = re.compile(
     r"<(?:(?P<comment>!--)|(?P<cdata>!\[CDATA\[)|[?!][^<>]*>?|(?P<end>/)?(?P<name>[A-Za-z_][\w.:-]*)(?P<more>[^<>]*)(?P<close>>?))"
 )
 _REST_OF_TAG = re.compile(r"[^<>]*>?")
-# A name is tried from its first character only: tried from each, a long word would cost the square of its length.
+# Matched from the first character of a name only: otherwise a long word would take quadratic time.
 _ATTRIBUTE = re.compile(
     r"""(?<![\w.:-])(?:(?![A-Za-z_:])[\w.:-])*+([A-Za-z_:][\w.:-]*+)\s*+=\s*+(?:"([^"]*)"?|'([^']*)'?|([^\s"'>]+))"""
 )
@@ -29,21 +28,21 @@ _PIECE_BYTES: Final = 256 * 1024
 _UNCLOSED_ERROR: Final = expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]
 _ENTRIES: Final = frozenset({"item", "entry"})
 _CONTAINERS: Final = frozenset({"rss", "rdf", "channel", "feed"})
-"""What entries stand in: an entry that begins ends whatever else is open."""
+"""Elements that contain entries: a starting entry closes everything else."""
 _MAX_EXTENSIONS: Final = 8
-"""How many `>` a quoted value may hold before the quote is taken for a mistake."""
+"""Maximum `>` in a quoted value before the quote is treated as a mistake."""
 
 
 class ParseFault(NamedTuple):
-    """Why the strict reader ended before the text did."""
+    """Why the strict parser stopped before the end."""
 
-    why: str
+    reason: str
     is_at_end: bool
-    """It is only that elements are still open: all of the text was read."""
+    """Only end tags are missing: the whole text was read."""
 
 
 def parse_strictly(text: str, builder: FeedBuilder) -> ParseFault | None:
-    """The first fault of the XML, if there is any."""
+    """The first XML error, if any."""
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
     parser.buffer_size = 65536
@@ -51,7 +50,7 @@ def parse_strictly(text: str, builder: FeedBuilder) -> ParseFault | None:
     parser.CharacterDataHandler = builder.text
     parser.EndElementHandler = lambda _name: builder.end()
     try:
-        # In pieces, so that a tag without end is noticed before it is taken apart.
+        # In pieces, so that a tag without end is noticed before it is parsed.
         data = memoryview(text.encode("utf-8", "replace"))
         for start in range(0, len(data), _PIECE_BYTES):
             piece = data[start : start + _PIECE_BYTES]
@@ -64,19 +63,19 @@ def parse_strictly(text: str, builder: FeedBuilder) -> ParseFault | None:
     except LimitReached:
         pass
     except expat.ExpatError as error:
-        why = expat.ErrorString(error.code).removeprefix("not well-formed ").strip("()")
-        return ParseFault(f"{why} in line {error.lineno}", error.code == _UNCLOSED_ERROR)
+        reason = expat.ErrorString(error.code).removeprefix("not well-formed ").strip("()")
+        return ParseFault(f"{reason} in line {error.lineno}", error.code == _UNCLOSED_ERROR)
     return None
 
 
 def parse_tolerantly(text: str, builder: FeedBuilder) -> None:
-    """Ends what was begun and never ended, passes over ends without a beginning."""
+    """Closes elements that were never closed, ignores end tags without a start."""
     with suppress(LimitReached):
         _Tokenizer(text, builder).run()
 
 
 class _Tokenizer:
-    """One way through the text; every character is looked at a bounded number of times."""
+    """A single pass; every character is read a bounded number of times."""
 
     def __init__(self, text: str, builder: FeedBuilder) -> None:
         self._text = text
@@ -99,15 +98,15 @@ class _Tokenizer:
         self._add_text(decode_references(self._text[self._at :]))
 
     def _read_until(self, mark: str) -> str:
-        """What stands before the mark; nothing when it does not come."""
+        """The text before the mark; empty if there is no mark."""
         if mark in self._missing_marks:
             return ""
-        place = self._text.find(mark, self._at)
-        if place < 0:
+        index = self._text.find(mark, self._at)
+        if index < 0:
             self._missing_marks.add(mark)
             return ""
-        inner = self._text[self._at : place]
-        self._at = place + len(mark)
+        inner = self._text[self._at : index]
+        self._at = index + len(mark)
         return inner
 
     def _handle_tag(self, name: str, more: str, *, is_end: bool, is_closed: bool) -> None:

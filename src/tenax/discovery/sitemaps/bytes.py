@@ -1,4 +1,4 @@
-"""A sitemap's bytes on their way in: unpacked, bounded, and in UTF-8, a piece at a time."""
+"""A sitemap's bytes: decompressed, size-limited and converted to UTF-8, piece by piece."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PIECE_BYTES: Final = 64 * 1024
 GZIP_MAGIC: Final = b"\x1f\x8b"
 _GZIP = 16 + zlib.MAX_WBITS
 _MAX_MEMBERS = 1_000
-"""Of a gzip file: each costs a decoder, and a million empty ones would cost seconds."""
+"""Gzip members: each needs a decoder, and a million empty ones would take seconds."""
 _DECLARATION_BYTES = 1024
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # it begins like the next one
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, which has the same prefix
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -28,7 +28,7 @@ _BOMS = (
 _UTF16_STARTS = ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"))
 _DECLARED_ENCODING = re.compile(rb"""\A\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
-# By the names of Python's codecs. It has others that are no encodings of text at all.
+# Python codec names. Python has other codecs that are not text encodings.
 _ENCODINGS = frozenset({
     "utf-8", "utf-8-sig", "utf-16-le", "utf-16-be", "ascii", "big5", "cp932", "cp949", "euc_jp", "euc_kr", "gb18030",
     "gb2312", "gbk", "iso2022_jp", "koi8-r", "koi8-u", "mac-roman", "shift_jis", "tis-620",
@@ -37,19 +37,19 @@ _ENCODINGS = frozenset({
 
 
 class ReadStopped(Exception):
-    """No more of it is read, and this is why, in words."""
+    """Reading stopped; the message says why."""
 
 
 class SitemapTooLarge(ReadStopped):
-    """It is larger than may be read."""
+    """It exceeds the size limit."""
 
 
 def decompress(body: bytes, max_bytes: int) -> Iterator[Bytes]:
-    """The body in pieces, gzip undone. Raises `ReadStopped` behind the last piece that can be given."""
+    """The body in pieces, gzip decompressed. Raises `ReadStopped` after the last valid piece."""
     given = 0
     for piece in _inflate(body) if body.startswith(GZIP_MAGIC) else _split_pieces(body):
-        room = max_bytes - given
-        yield piece[:room]
+        remaining = max_bytes - given
+        yield piece[:remaining]
         given += len(piece)
         if given > max_bytes:
             raise SitemapTooLarge(f"larger than {max_bytes:,} bytes: the rest was not read")
@@ -62,7 +62,7 @@ def _split_pieces(body: bytes, start: int = 0) -> Iterator[memoryview]:
 
 
 def _inflate(body: bytes) -> Iterator[bytes]:
-    """Every member of a gzip file; what follows the last one is padding."""
+    """Every member of a gzip file; anything after the last one is padding."""
     start = 0
     for _ in range(_MAX_MEMBERS):
         stream = zlib.decompressobj(_GZIP)
@@ -80,7 +80,7 @@ def _inflate(body: bytes) -> Iterator[bytes]:
 
 
 def _inflate_piece(stream: zlib._Decompress, packed: Bytes) -> Iterator[bytes]:
-    """What these bytes unpack to, never more than a piece at once: a bomb is stopped by whoever counts the pieces."""
+    """Decompress in pieces of limited size, so that the caller can stop a decompression bomb."""
     while packed:
         try:
             piece = stream.decompress(packed, PIECE_BYTES)
@@ -92,7 +92,7 @@ def _inflate_piece(stream: zlib._Decompress, packed: Bytes) -> Iterator[bytes]:
 
 
 def first_bytes(body: bytes, max_bytes: int) -> bytes:
-    """The first bytes, gzip undone, at most a few times `max_bytes` of them looked at; empty when it is damaged."""
+    """The first bytes, gzip decompressed, reading at most a few times `max_bytes`; empty if damaged."""
     if not body.startswith(GZIP_MAGIC):
         return body[:max_bytes]
     try:
@@ -105,7 +105,7 @@ def first_bytes(body: bytes, max_bytes: int) -> bytes:
 
 
 def strip_leading_space(pieces: Iterable[Bytes]) -> Iterator[Bytes]:
-    """Without the white space before the first sign; XML must begin with its declaration, and often does not."""
+    """Without white space before the first character; XML must begin with its declaration, and often does not."""
     rest = iter(pieces)
     for piece in rest:
         begun = bytes(piece).lstrip()
@@ -115,7 +115,7 @@ def strip_leading_space(pieces: Iterable[Bytes]) -> Iterator[Bytes]:
 
 
 def detect_encoding(opening: bytes, content_type: str | None) -> tuple[str, str]:
-    """By the mark, the XML declaration or the header; and the name of one that nobody knows, else an empty text."""
+    """By byte order mark, XML declaration or header; second, the name of an unknown encoding, else empty."""
     for mark, encoding in (*_BOMS, *_UTF16_STARTS):
         if opening.startswith(mark):
             return encoding, ""
@@ -126,13 +126,13 @@ def detect_encoding(opening: bytes, content_type: str | None) -> tuple[str, str]
         encoding = codecs.lookup(label).name
     except LookupError:
         return "utf-8", label
-    if encoding == "utf-16":  # it says so in single bytes, which UTF-16 is not
+    if encoding == "utf-16":  # declared in single bytes, so it cannot be UTF-16
         return "utf-8", ""
     return (encoding, "") if encoding in _ENCODINGS else ("utf-8", label)
 
 
 def to_utf8(pieces: Iterable[Bytes], encoding: str, *, is_strict: bool) -> Iterator[Bytes]:
-    """The pieces in UTF-8 and without a mark. UTF-8 itself is handed on untouched when `is_strict`."""
+    """The pieces in UTF-8 without a byte order mark. UTF-8 is passed through when `is_strict`."""
     rest = iter(pieces)
     first = bytes(next(rest, b""))
     for mark, marked in _BOMS:

@@ -1,4 +1,4 @@
-"""What a sitemap holds: its entries, and what their words mean."""
+"""Sitemap entries and their fields."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 from tenax.model import Value
 
 SitemapForm: TypeAlias = Literal["urlset", "index", "text", "feed", "none"]
-"""`index`: its entries are sitemaps. `feed`: RSS or Atom in the place of one. `none`: it is no sitemap."""
+"""`index`: its entries are sitemaps. `feed`: RSS or Atom used as a sitemap. `none`: not a sitemap."""
 
 CHANGE_FREQUENCIES: Final = frozenset({"always", "hourly", "daily", "weekly", "monthly", "yearly", "never"})
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
@@ -21,56 +21,56 @@ _LAST_SECOND = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
 
 
 class SitemapLimits(Value, frozen=True):
-    """How much of one sitemap is read. The first two are those of the protocol (sitemaps.org)."""
+    """How much of one sitemap is read. The first two limits are those of the protocol (sitemaps.org)."""
 
     max_urls: int = 50_000
     max_decoded_bytes: int = 50 * 1024 * 1024
     max_url_chars: int = 2_048
     max_relative_urls: int = 50_000
-    """The protocol allows none; each is made longer by the sitemap's own URL."""
+    """The protocol allows none; each is extended by the sitemap's own URL."""
     max_alternates: int = 100
-    """Of one entry. Every page in every language names all the others, so these grow by the square."""
+    """Per entry. Every page in every language lists all the others, so these grow quadratically."""
 
 
 class SitemapEntry(Value, frozen=True, gc=False):
-    """A page or, in an index, a sitemap. Texts are as the site wrote them: whoever uses a URL must normalise it."""
+    """A page or, in an index, a sitemap. Text is as the site wrote it: callers must normalize URLs."""
 
     url: str
     """Without white space; it may be relative, which the protocol does not allow."""
     lastmod: float | None = None
     changefreq: str = ""
-    """A hint at most: one of `CHANGE_FREQUENCIES`, or empty."""
+    """A hint: one of `CHANGE_FREQUENCIES`, or empty."""
     priority: float | None = None
     alternates: tuple[str, ...] = ()
     """The same page in other languages (hreflang)."""
     title: str = ""
-    """Of a news article, or of a feed's entry."""
+    """Of a news article or a feed entry."""
     published: float | None = None
     """When a news article was published."""
 
 
 class Sitemap(Value, frozen=True):
-    """What was read, and what was wrong with it."""
+    """The contents of a sitemap, and what was wrong with it."""
 
     form: SitemapForm
     entries: tuple[SitemapEntry, ...] = ()
     problems: tuple[str, ...] = ()
-    """In words, for a person. Entries that were read in spite of them are kept."""
+    """Messages for a person. Entries read despite problems are kept."""
     left_out: int = 0
-    """Entries passed over for a limit or because they are no web address, as far as they could be counted."""
+    """Entries skipped because of a limit or because they are not web URLs, as far as counted."""
     over_limit: int = 0
-    """Those of them that `max_urls` cut off."""
+    """Of those, entries beyond `max_urls`."""
     is_too_large: bool = False
-    """It is longer than `max_decoded_bytes`: what follows was not read."""
+    """It exceeds `max_decoded_bytes`; the rest was not read."""
 
 
 def clean_url(text: str) -> str:
-    """A `loc` without the line breaks and spaces that editors and templates leave in it."""
+    """A `loc` without the line breaks and spaces left by editors and templates."""
     return "".join(text.split())
 
 
 def is_web_url(url: str) -> bool:
-    """Whether it may lead somewhere on the web; a relative one may."""
+    """Whether it may be a web URL; relative ones count."""
     return url.startswith(("https://", "http://")) or _has_web_scheme(url)
 
 
@@ -80,9 +80,9 @@ def _has_web_scheme(url: str) -> bool:
 
 
 def parse_time(text: str) -> float | None:
-    """A W3C datetime in any of its lengths as seconds since the epoch; without a zone it is UTC. None for nonsense.
+    """A W3C datetime of any length as seconds since the epoch; without a zone it is UTC. None if invalid.
 
-    A time after a space and an offset without a colon, both frequent, are taken too.
+    A space before the time and an offset without a colon, both frequent, are accepted.
     """
     text = text.strip()
     if len(text) > _MAX_DATE_CHARS or text[4:5] not in ("-", ""):
@@ -96,7 +96,7 @@ def parse_time(text: str) -> float | None:
 
 
 def parse_feed_time(text: str) -> float | None:
-    """The date of a feed's entry: RFC 822 in RSS, W3C elsewhere."""
+    """The date of a feed entry: RFC 822 in RSS, W3C in other formats."""
     found = parse_time(text)
     if found is not None or len(text) > _MAX_DATE_CHARS:
         return found
@@ -107,7 +107,7 @@ def parse_feed_time(text: str) -> float | None:
 
 
 def _to_timestamp(date: datetime) -> float | None:
-    """None when it is in no year from 1 to 9999 of UTC: nobody could write it down again."""
+    """None outside of years 1 to 9999 in UTC, which cannot be formatted again."""
     seconds = (date.replace(tzinfo=UTC) if date.tzinfo is None else date).timestamp()
     return seconds if _FIRST_SECOND <= seconds <= _LAST_SECOND else None
 
@@ -124,4 +124,4 @@ def parse_priority(text: str) -> float | None:
         value = float(text)
     except ValueError:
         return None
-    return value if 0.0 <= value <= 1.0 else None  # not a number is in no range
+    return value if 0.0 <= value <= 1.0 else None  # NaN fails the comparison

@@ -1,7 +1,7 @@
-"""Sitemaps: what a site says its pages are. Any form, of any size, whatever is wrong with it.
+"""Reads sitemaps of any form and size, well-formed or not.
 
-A `urlset`, an index of other sitemaps, plain text with a URL on each line, or a feed in the place of one, each also as
-a gzip file. Nothing here fetches, resolves or admits a URL.
+Forms: `urlset`, an index of other sitemaps, plain text with one URL per line, or a feed used as a sitemap, each also
+gzipped. Nothing here fetches, resolves or admits a URL.
 """
 
 from __future__ import annotations
@@ -44,32 +44,34 @@ _ROOT = re.compile(
 )
 _HTML = re.compile(rb"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 _ROBOTS_LINE = re.compile(r"^[ \t\ufeff]*sitemap[ \t]*:[ \t]*([^\s#]\S*)", re.IGNORECASE | re.MULTILINE)
-# An `&` that begins none of the entities of XML. In a CDATA section it means itself.
+# An `&` that does not begin an XML entity. In a CDATA section it is literal.
 _BARE_AMPERSAND = re.compile(rb"<!\[CDATA\[[^<]*?\]\]>|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)")
 _NON_XML_BYTES = bytes(code for code in range(32) if code not in b"\t\n\r")
 
 
 def read_sitemap(body: bytes, content_type: str | None = None, limits: SitemapLimits = DEFAULT_LIMITS) -> Sitemap:
-    """All of it at once. Never raises: what is wrong is said in `problems`, and what was read before it is kept.
+    """Read the whole sitemap. Never raises: errors are in `problems`, and entries before an error are kept.
 
-    One that is not well-formed is read again with its stray `&`, control characters and bytes that are no text mended,
-    which are the usual reasons.
+    If it is not well-formed, it is read again with stray `&`, control characters and invalid bytes repaired, which are
+    the usual causes.
     """
     first = SitemapStream(body, content_type, limits)
     sitemap = first.read_all()
     if not first.is_broken:
         return sitemap
     again = SitemapStream(body, content_type, limits, should_repair=True)
-    mended = again.read_all()
-    if len(mended.entries) <= len(sitemap.entries):
+    repaired = again.read_all()
+    if len(repaired.entries) <= len(sitemap.entries):
         return sitemap
-    problems = (*sitemap.problems, *(problem for problem in mended.problems if problem not in sitemap.problems))
-    told = (f"{problems[0]}; read on with what is no XML mended", *problems[1:])
-    return Sitemap(mended.form, mended.entries, told, mended.left_out, mended.over_limit, mended.is_too_large)
+    problems = (*sitemap.problems, *(problem for problem in repaired.problems if problem not in sitemap.problems))
+    messages = (f"{problems[0]}; read after repairing invalid XML", *problems[1:])
+    return Sitemap(
+        repaired.form, repaired.entries, messages, repaired.left_out, repaired.over_limit, repaired.is_too_large
+    )
 
 
 class SitemapStream:
-    """The entries one by one, in memory that does not grow with them; the rest is known when they have come."""
+    """Entries one by one, in constant memory; the other attributes are complete after the last entry."""
 
     def __init__(
         self, body: bytes, content_type: str | None, limits: SitemapLimits, *, should_repair: bool = False
@@ -79,7 +81,7 @@ class SitemapStream:
         self.left_out = 0
         self.over_limit = 0
         self.is_broken = False
-        """It is not well-formed in a way that can be mended, and reading ended there."""
+        """Reading stopped at a syntax error that can be repaired."""
         self.is_too_large = False
         self._is_cut = False
         self._body = body
@@ -122,7 +124,7 @@ class SitemapStream:
         try:
             yield from entries
         except NotWellFormed as broken:
-            if not self._is_cut:  # else it ends in the middle, which is no news
+            if not self._is_cut:  # otherwise it is cut off anyway
                 self.problems.append(str(broken))
                 self.is_broken = broken.is_repairable
         except (ReadStopped, NotASitemap) as cut:
@@ -134,21 +136,21 @@ class SitemapStream:
         self._report_limits(entries.over_limit)
 
     def _read_text(self, pieces: Iterable[Bytes]) -> Iterator[SitemapEntry]:
-        room = self._limits.max_urls
+        remaining = self._limits.max_urls
         for line in _split_lines(pieces, self._limits.max_url_chars):
             if not line.startswith(("http://", "https://")) or len(line) > self._limits.max_url_chars:
                 self.left_out += 1
-            elif room > 0:
-                room -= 1
+            elif remaining > 0:
+                remaining -= 1
                 self.form = "text"
                 yield SitemapEntry(line)
             else:
-                room -= 1
+                remaining -= 1
                 self.left_out += 1
         if self.form == "none":
             self.left_out = 0
             self.problems.append("neither XML nor a list of URLs, not a sitemap")
-        self._report_limits(max(-room, 0))
+        self._report_limits(max(-remaining, 0))
 
     def _report_limits(self, over_limit: int) -> None:
         self.over_limit = over_limit
@@ -161,7 +163,7 @@ class SitemapStream:
 
 
 def looks_like_sitemap(body: bytes) -> bool:
-    """Whether its first bytes are those of a urlset or an index, gzip undone; a cheap look, for a chance meeting."""
+    """Whether it begins like a urlset or an index, gzip decompressed; a cheap check for unannounced sitemaps."""
     opening = first_bytes(body, _SNIFFED_BYTES)
     encoding, _ = detect_encoding(opening, None)
     start = b"".join(map(bytes, to_utf8([opening], encoding, is_strict=False)))
@@ -169,7 +171,7 @@ def looks_like_sitemap(body: bytes) -> bool:
 
 
 def sitemaps_in_robots(text: str) -> tuple[str, ...]:
-    """What the `Sitemap:` lines of a robots.txt name, wherever they stand: they belong to no group."""
+    """The `Sitemap:` lines of a robots.txt, anywhere in it: they belong to no group."""
     found = dict.fromkeys(
         url
         for match in _ROBOTS_LINE.finditer(text.replace("\r", "\n"))
@@ -183,31 +185,31 @@ def _format_left_out(count: int) -> str:
 
 
 def _repair_pieces(pieces: Iterable[Bytes]) -> Iterator[bytes]:
-    """Cut before a tag, so that no entity and no CDATA section is cut in two. Raises `ReadStopped` when it has no end."""
-    held, left = b"", _MAX_REPAIRS
+    """Cut before a tag, so that no entity or CDATA section is split. Raises `ReadStopped` at a tag without end."""
+    buffered, left = b"", _MAX_REPAIRS
     for piece in pieces:
-        before, tag, after = (held + bytes(piece)).rpartition(b"<")
+        before, tag, after = (buffered + bytes(piece)).rpartition(b"<")
         if len(after) > PIECE_BYTES:
             before, tag, after = before + tag + after, b"", b""
-        mended, count = _repair_piece(before)
-        yield mended
-        held, left = tag + after, left - count
+        repaired, count = _repair_piece(before)
+        yield repaired
+        buffered, left = tag + after, left - count
         if left < 0:
-            raise ReadStopped(f"more than {_MAX_REPAIRS:,} places are no XML: the rest was not read")
-    yield _repair_piece(held)[0]
+            raise ReadStopped(f"more than {_MAX_REPAIRS:,} errors in the XML: the rest was not read")
+    yield _repair_piece(buffered)[0]
 
 
 def _repair_piece(piece: bytes) -> tuple[bytes, int]:
-    mended, count = _BARE_AMPERSAND.subn(lambda match: b"&amp;" if match[0] == b"&" else match[0], piece)
-    return mended.translate(None, _NON_XML_BYTES), count
+    repaired, count = _BARE_AMPERSAND.subn(lambda match: b"&amp;" if match[0] == b"&" else match[0], piece)
+    return repaired.translate(None, _NON_XML_BYTES), count
 
 
 def _split_lines(pieces: Iterable[Bytes], max_chars: int) -> Iterator[str]:
-    """Lines that are not empty, trimmed; of one that is too long only as much as shows it."""
-    held, decoder = "", codecs.getincrementaldecoder("utf-8")("replace")
+    """Non-empty lines, trimmed; a line that is too long is cut just above the limit."""
+    buffered, decoder = "", codecs.getincrementaldecoder("utf-8")("replace")
     for piece in pieces:
-        *whole, held = (held + decoder.decode(bytes(piece))).replace("\r", "\n").split("\n")
-        held = held[: 4 * max_chars]
+        *whole, buffered = (buffered + decoder.decode(bytes(piece))).replace("\r", "\n").split("\n")
+        buffered = buffered[: 4 * max_chars]
         yield from filter(None, map(str.strip, whole))
-    if held.strip():
-        yield held.strip()
+    if buffered.strip():
+        yield buffered.strip()

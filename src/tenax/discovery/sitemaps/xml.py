@@ -1,7 +1,7 @@
-"""Sitemaps and feeds in XML, read as they come by expat. No entity is declared, expanded or fetched.
+"""XML sitemaps and feeds, parsed incrementally by expat. No entity is declared, expanded or fetched.
 
-Prefixes and namespaces say nothing here, for many sites get them wrong: where an element stands does. What a stranger
-may make grow is bounded: nesting, the names of tags, the length of a tag, texts.
+Prefixes and namespaces are ignored, because many sites get them wrong: the position of an element decides. Nesting, tag
+names, tag length and texts are limited.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FORMS: Final[dict[str, SitemapForm]] = {
     "RDF": "feed",
     "feed": "feed",
 }
-"""By the name of the root."""
+"""By root element."""
 _ITEMS: dict[str, SitemapForm] = {"url": "urlset", "sitemap": "index", "item": "feed", "entry": "feed"}
 _FIELDS: dict[SitemapForm, frozenset[str]] = {
     "urlset": frozenset({"loc", "lastmod", "changefreq", "priority"}),
@@ -45,9 +45,9 @@ _NO_DEPTH = 1_000_000
 """A depth that no element has: no item is open."""
 _MAX_DEPTH = 32
 _MAX_NAMES = 10_000
-"""Of tags and attributes; expat keeps each."""
+"""Distinct names of tags and attributes; expat keeps each."""
 _MAX_BUFFERED_BYTES = 1024 * 1024
-"""What expat holds back until a tag is whole. It looks at all of it again whenever more comes."""
+"""What expat buffers until a tag is complete. It scans the whole buffer again with each piece."""
 _MAX_TEXT_PIECES = 16
 _MAX_LEFT_OUT = 500_000
 _REPAIRABLE_ERRORS = frozenset(
@@ -63,7 +63,7 @@ _MAX_TITLE_CHARS = 1_000
 
 
 class NotASitemap(Exception):
-    """Its root is of another kind; the text says of which."""
+    """The root is of another kind, named in the message."""
 
 
 class NotWellFormed(ReadStopped):
@@ -72,20 +72,20 @@ class NotWellFormed(ReadStopped):
     def __init__(self, error: expat.ExpatError) -> None:
         super().__init__(f"broken at line {error.lineno}: {expat.ErrorString(error.code)}")
         self.is_repairable = error.code in _REPAIRABLE_ERRORS
-        """Whether it is for a character; a tag that is missing nobody can find."""
+        """Whether an invalid character caused it; a missing tag cannot be repaired."""
 
 
 class XmlEntries:
-    """Iterates over the entries; what is known of the whole is in its attributes, and grows as it is read.
+    """Iterates over the entries; its attributes describe what was read so far.
 
-    Iterating may raise `ReadStopped` and its kind, and `NotASitemap`; entries given before that are good.
+    Iterating may raise `ReadStopped`, a subclass of it, or `NotASitemap`; entries before that are valid.
     """
 
     def __init__(self, pieces: Iterable[Bytes], limits: SitemapLimits) -> None:
         self.form: SitemapForm = "none"
         self.left_out = 0
         self.over_limit = 0
-        """Of those left out: entries beyond the largest number."""
+        """Of those left out: entries beyond the maximum."""
         self.relative_urls = 0
         self._pieces = pieces
         self._limits = limits
@@ -96,18 +96,18 @@ class XmlEntries:
         self._item_depth = _NO_DEPTH
         self._field_depth = _NO_DEPTH
         self._fields: dict[str, str] = {}
-        """Those of this form, by their names as they are written here, prefixes included."""
+        """The fields of this form, by their names as written here, prefixes included."""
         self._is_news = False
-        """Whether the element just below the open item is that of a news article."""
+        """Whether the child of the open item is a news article."""
         self._values: dict[str, str] = {}
         self._alternates: list[str] = []
         self._text: list[str] = []
-        """What came since the last field began."""
+        """Text since the last field began."""
         self._names: dict[str, str] = {}
         self._parser = self._new_parser()
 
     def _new_parser(self) -> expat.XMLParserType:
-        # Whatever it declares: it was brought into UTF-8 before.
+        # Regardless of the declaration: the input is already UTF-8.
         parser = expat.ParserCreate("utf-8", None, self._names)
         parser.buffer_text = True
         parser.StartElementHandler = self._start
@@ -128,13 +128,13 @@ class XmlEntries:
             yield from self._take_entries()
             if cut is not None:
                 break
-        # The parser holds our methods, and we hold the parser.
+        # Break the reference cycle between the parser and our methods.
         self._parser.StartElementHandler = self._parser.EndElementHandler = self._parser.CharacterDataHandler = None
         if cut is not None:
             raise cut
 
     def _feed(self, piece: Bytes | None) -> None:
-        """None: there are no more."""
+        """None: the end of the input."""
         try:
             self._parser.Parse(piece or b"", piece is None)
         except expat.ExpatError as error:
@@ -148,14 +148,14 @@ class XmlEntries:
         if len(self._names) > _MAX_NAMES:
             raise ReadStopped(f"more than {_MAX_NAMES:,} kinds of tags: the rest was not read")
         if self.left_out > _MAX_LEFT_OUT:
-            raise ReadStopped(f"more than {_MAX_LEFT_OUT:,} entries of no use: the rest was not read")
+            raise ReadStopped(f"more than {_MAX_LEFT_OUT:,} unusable entries: the rest was not read")
         if fed - self._parser.CurrentByteIndex > _MAX_BUFFERED_BYTES:
             raise ReadStopped(f"a tag of more than {_MAX_BUFFERED_BYTES:,} bytes: the rest was not read")
-        del self._text[_MAX_TEXT_PIECES:]  # too long already for anything it may be
+        del self._text[_MAX_TEXT_PIECES:]  # already too long for any field
 
-    # -- what expat meets -----------------------------------------------------------------------------------
+    # -- expat callbacks ----------------------------------------------------------------------------------------
 
-    # Two calls for every element, half a million for a large sitemap: what is usual comes first, in few steps.
+    # Called twice per element, half a million times for a large sitemap: common cases come first.
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth = depth = self._depth + 1
@@ -165,7 +165,7 @@ class XmlEntries:
             if attributes or name not in self._fields:
                 self._start_other(_local_name(name), name, attributes)
         elif depth > _MAX_DEPTH:
-            raise ReadStopped(f"tags within more than {_MAX_DEPTH} others: the rest was not read")
+            raise ReadStopped(f"nested more than {_MAX_DEPTH} deep: the rest was not read")
         elif depth > self._field_depth:
             if self._is_news and _local_name(name) in _NEWS_FIELDS:
                 self._text.clear()
@@ -189,7 +189,7 @@ class XmlEntries:
             self._values.setdefault(_local_name(name), "".join(self._text))
 
     def _start_other(self, name: str, written: str, attributes: dict[str, str]) -> None:
-        """A field with a prefix or with attributes, or something that is no field."""
+        """A field with a prefix or attributes, or an element that is no field."""
         if written not in self._fields and name in _FIELDS[self.form]:
             self._fields[written] = name
             self._text.clear()
@@ -202,7 +202,7 @@ class XmlEntries:
         if kind != self.form:
             if "feed" in (self.form, kind):
                 return
-            # An index under the name of the other form: its first entry shows which it is.
+            # An index with the root of the other form: its first entry shows it.
             if self._has_entries:
                 self.left_out += 1
                 return
@@ -218,7 +218,7 @@ class XmlEntries:
         self._item_depth, self._field_depth = depth, depth + 1
 
     def _read_attributes(self, name: str, attributes: dict[str, str]) -> None:
-        """What is in attributes: hreflang in a sitemap; in feeds the entry's own address, or that its id is none."""
+        """Data in attributes: hreflang in a sitemap; in feeds the entry's link, or that its id is not a permalink."""
         if name == "guid":
             if attributes.get("isPermaLink", "").strip().lower() == "false":
                 self._values.setdefault("guid", "")
@@ -299,7 +299,7 @@ def _refuse_doctype(name: str, system_id: str | None, public_id: str | None, has
     if name.lower() == "html":
         raise NotASitemap("an HTML page, not a sitemap")
     if has_internal_subset:
-        raise ReadStopped("refused: its DOCTYPE declares things of its own, and entities may be among them")
+        raise ReadStopped("refused: its DOCTYPE has an internal subset, which may declare entities")
     if system_id or public_id:
         raise ReadStopped("refused: its DOCTYPE refers to another file")
 

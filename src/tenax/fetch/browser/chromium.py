@@ -1,4 +1,4 @@
-"""One Chromium: found on this machine, started without a network of its own, and ended for certain."""
+"""One Chromium process: found on this machine, started without direct network access, and reliably ended."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 START_SECONDS = 30.0
 CLOSE_SECONDS = 5.0
 ANSWER_SECONDS = 5.0
-"""A Chromium that does not say how it is within this time is hung."""
+"""A Chromium that does not answer within this time is hung."""
 
-# Debian's /usr/bin/chromium is a script that adds flags of its own and of the environment: better the program itself.
+# Debian's /usr/bin/chromium is a script that adds flags: prefer the binary itself.
 _EXECUTABLES = (
     "/usr/lib/chromium/chromium",
     *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
@@ -31,39 +31,39 @@ _EXECUTABLES = (
 )
 
 SWITCHES = (
-    # The gate is the only way out, for loopback too. No name is looked up here, not even for a hint in a page.
+    # The gate is the only network connection, for loopback too. Chromium looks up no name, not even for prefetch hints.
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--disable-quic",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-    # Nothing is sent that no page asked for.
+    # No requests that no page made.
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-domain-reliability",
     "--disable-sync",
     "--no-first-run",
     "--no-pings",
-    # The one asks when a page is over, the other unseen by whoever watches over the page.
+    # The first sends requests after a page ends, the second bypasses request interception.
     "--disable-blink-features=FetchLaterAPI,SharedWorker",
-    # One renderer a page, its frames included: with no cookies to steal, a process for each site is only a cost.
+    # One renderer per page, frames included: without cookies to steal, site isolation is only a cost.
     "--disable-site-isolation-trials",
     "--disable-gpu",
     "--disable-remote-fonts",
     "--blink-settings=imagesEnabled=false",
     "--js-flags=--max-old-space-size=512",
 )
-# Playwright wants pages to have their way; we want Chromium's own manners back.
+# Playwright defaults that we turn off to restore Chromium's own behaviour.
 _REMOVED_SWITCHES = ["--disable-popup-blocking", "--disable-ipc-flooding-protection", "--enable-unsafe-swiftshader"]
-# Settings of ours in the environment, and everybody's proxies: they may hold passwords, which are not for Chromium.
+# Our settings and proxy variables in the environment may hold passwords, so Chromium does not get them.
 _SECRET_VARIABLES = re.compile(r"^TENAX_|_PROXY$", re.IGNORECASE)
-# What it writes as it ends, as Playwright quotes it, and where in its source that is.
+# Chromium's last error output, as quoted by Playwright, and its source location.
 _ERROR_LINE = re.compile(r"\[pid=[0-9]+\]\[err\] (.+)")
 _SOURCE_PREFIX = re.compile(r"^\[[^\]]*\] ")
 
 
 class BrowserError(Exception):
-    """Chromium could not be started, died, or does not answer. Its text is for people."""
+    """Chromium could not be started, died, or does not answer. The message is for people."""
 
 
 class Process(Value, frozen=True):
@@ -75,16 +75,16 @@ class Process(Value, frozen=True):
 
 
 def find_chromium(executable: str = "") -> str | None:
-    """The path of a Chromium: the one that is named, or else the first that is there."""
-    for place in (executable,) if executable else _EXECUTABLES:
-        path = shutil.which(place)
+    """The path of Chromium: the configured one, or the first that exists."""
+    for candidate in (executable,) if executable else _EXECUTABLES:
+        path = shutil.which(candidate)
         if path is not None:
             return path
     return None
 
 
 def browser_install_hint(executable: str = "") -> str | None:
-    """What a person must do before pages can be rendered; None: nothing."""
+    """What a person must install before pages can be rendered; None: nothing."""
     if find_spec("playwright") is None:
         return "the browser is not installed: pip install 'tenax[browser]'"
     if find_chromium(executable) is not None:
@@ -95,7 +95,7 @@ def browser_install_hint(executable: str = "") -> str | None:
 
 
 class Chromium:
-    """A running Chromium and the program that drives it; both are gone after `close`."""
+    """A running Chromium and its driver; both are gone after `close`."""
 
     def __init__(self, driver: Playwright, browser: Browser, control: CDPSession, folder: BrowserDirectory) -> None:
         self.browser = browser
@@ -126,7 +126,7 @@ class Chromium:
         except TimeoutError:
             await _clean_up(driver, folder)
             raise BrowserError("Chromium does not start: no answer in time") from None
-        except Exception as error:  # when its driver dies, what Playwright raises has no type of its own
+        except Exception as error:  # when its driver dies, Playwright raises a plain Exception
             await _clean_up(driver, folder)
             raise BrowserError(f"Chromium does not start: {_error_reason(error)}") from None
         except BaseException:
@@ -138,14 +138,14 @@ class Chromium:
         return self.browser.is_connected()
 
     async def processes(self) -> list[Process]:
-        """Every process of it; that it answers means that it lives. Raises `BrowserError`."""
+        """All its processes; an answer proves that it is alive. Raises `BrowserError`."""
         return [
             Process(int(one["id"]), str(one["type"]))
             for one in (await self._query("SystemInfo.getProcessInfo"))["processInfo"]
         ]
 
     async def user_agent(self) -> str:
-        """What this Chromium says it is when it has a window. Raises `BrowserError`."""
+        """The User-Agent of this Chromium with a window. Raises `BrowserError`."""
         return str((await self._query("Browser.getVersion"))["userAgent"]).replace("HeadlessChrome", "Chrome")
 
     async def _query(self, method: str) -> dict[str, Any]:
@@ -158,7 +158,7 @@ class Chromium:
             raise BrowserError("Chromium is gone" if not self.is_connected else "Chromium does not answer") from None
 
     async def close(self, *, is_broken: bool = False) -> None:
-        """End it, by force if it must be. Never raises, and takes a bounded time."""
+        """End it, by force if necessary. Never raises, and takes a bounded time."""
         from playwright.async_api import Error
 
         if not is_broken:
@@ -169,14 +169,14 @@ class Chromium:
         await _clean_up(self._driver, self._folder)
 
     def kill(self) -> None:
-        """Every process of it, now. Playwright starts it as the leader of a group of its own."""
+        """Kill all its processes. Playwright starts it as the leader of its own process group."""
         with suppress(ProcessLookupError, PermissionError):
             if self._pid and os.getpgid(self._pid) == self._pid:
                 os.killpg(self._pid, signal.SIGKILL)
 
 
 def resident_bytes(pid: int) -> int:
-    """Memory that a process holds and shares with nobody, as far as the system tells; 0 where it does not."""
+    """Memory that a process does not share with others; 0 if the system does not report it."""
     try:
         fields = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()
     except OSError:
@@ -193,7 +193,7 @@ async def _launch(driver: Playwright, folder: BrowserDirectory, executable: str,
         executable_path=executable,
         args=switches,
         ignore_default_args=_REMOVED_SWITCHES,
-        chromium_sandbox=os.geteuid() != 0,  # it refuses to start with one for root
+        chromium_sandbox=os.geteuid() != 0,  # it refuses to start with a sandbox as root
         artifacts_dir=folder.path,
         env={**surroundings, "TMPDIR": str(folder.path)},
         handle_sigint=False,
@@ -201,16 +201,16 @@ async def _launch(driver: Playwright, folder: BrowserDirectory, executable: str,
         handle_sighup=False,
         timeout=0,
     )
-    # The profile is only a place for files: every page has a context of its own, which leaves none.
+    # The profile is only a directory for files: every page has its own context, which leaves none.
     await asyncio.gather(*(page.close() for page in context.pages))
     assert context.browser is not None, "only those on a telephone have none"
     return context.browser
 
 
 async def _clean_up(driver: Playwright | None, folder: BrowserDirectory | None) -> None:
-    """End the driver, and Chromium with it, and remove what they wrote."""
+    """End the driver and Chromium, and remove their files."""
     if driver is not None:
-        with suppress(Exception):  # it may be gone already; what it raises then has no type of its own
+        with suppress(Exception):  # it may be gone already; Playwright then raises a plain Exception
             async with asyncio.timeout(CLOSE_SECONDS):
                 await driver.stop()
     if folder is not None:
@@ -218,10 +218,10 @@ async def _clean_up(driver: Playwright | None, folder: BrowserDirectory | None) 
 
 
 def _error_reason(error: BaseException) -> str:
-    """The line in which Chromium says what is wrong, out of the long text that Playwright makes of it."""
-    said = _ERROR_LINE.findall(str(error))
-    telling = [line for line in said if "FATAL" in line or "sandbox" in line or "error while loading" in line]
+    """The line with Chromium's error message, from Playwright's long text."""
+    error_lines = _ERROR_LINE.findall(str(error))
+    relevant = [line for line in error_lines if "FATAL" in line or "sandbox" in line or "error while loading" in line]
     message = str(error).partition("\n")[0].removeprefix("BrowserType.launch_persistent_context: ")
-    chosen = next(iter(telling or said), message or type(error).__name__)
+    chosen = next(iter(relevant or error_lines), message or type(error).__name__)
     words = _SOURCE_PREFIX.sub("", chosen)
     return "".join(char if char.isprintable() else " " for char in words)[:160]

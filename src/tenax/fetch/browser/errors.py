@@ -1,4 +1,4 @@
-"""What went wrong in Chromium, in our words: each error it names is translated here, once."""
+"""Translates Chromium's error names into failures, in this one place."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _TLS_PREFIXES = ("BAD_SSL_", "CERT_", "SSL_")
 
 
 def error_name(message: str) -> str:
-    """`CONNECTION_RESET` of Playwright's long text; empty when it names none."""
+    """`CONNECTION_RESET` from Playwright's long text; empty if it names none."""
     match = _ERROR_NAME.search(message)
     return match[1] if match else ""
 
 
 def is_truncation(message: str) -> bool:
-    """Whether a document broke off that had already begun."""
+    """Whether a document that had begun was cut off."""
     name = error_name(message)
     return (
         name in _TRUNCATION_ERRORS
@@ -47,7 +47,7 @@ def navigation_failure(message: str, *, in_body: bool = False) -> Failed:
         return reset_failure()
     if name == "PROXY_CONNECTION_FAILED":
         return Failed("browser: it does not reach its gate", FailureKind.INTERNAL, is_site_wide=True)
-    if name == "TUNNEL_CONNECTION_FAILED":  # of a gate that had no other reason
+    if name == "TUNNEL_CONNECTION_FAILED":  # the gate gave no other reason
         return Failed("the page has used up its connections", FailureKind.BAD_RESPONSE)
     if name in _CONNECT_ERRORS:
         return Failed(words, FailureKind.CONNECT, is_site_wide=True)

@@ -1,7 +1,7 @@
-"""The folder of one browser: all that it writes is in here, and goes when it goes, or when the next one starts.
+"""The directory of one browser: it holds all files of the browser, and is removed with it or when the next one starts.
 
-A process that is killed removes nothing. So each folder is locked by its owner, with a lock that the kernel releases
-when that dies, and whoever starts a browser removes the folders that nobody holds any more.
+A killed process removes nothing. So each directory is locked by its owner, with a lock that the kernel releases when
+the owner dies, and starting a browser removes the directories that nobody has locked.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import msgspec
 
 _PREFIX = "tenax-browser-"
 _MAX_PATH_BYTES = 38
-"""Chromium makes a socket in here, below a name of its own, and the path of a socket may have 107 bytes."""
+"""Chromium creates a socket below it, under a name of its own, and a socket path is limited to 107 bytes."""
 
-# Never: no page is loaded, no connection made and no name looked up because a page says that they may be wanted later.
+# Disable prefetching: no page load, connection or DNS lookup because a page announces a later request.
 _PREFERENCES = {"net": {"network_prediction_options": 2}}
 
 
 class BrowserDirectory:
-    """A folder that is ours until `remove`. Also where Chromium's own temporary files go."""
+    """A directory that is ours until `remove`. Chromium's temporary files are in it too."""
 
     def __init__(self, path: Path, lock: int) -> None:
         self.path = path
@@ -32,12 +32,12 @@ class BrowserDirectory:
 
     @classmethod
     def create(cls) -> BrowserDirectory:
-        """A new one, with the preferences of a browser that is not to guess. Raises `OSError`."""
+        """A new one, with preferences that disable prefetching. Raises `OSError`."""
         while True:
             path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_temp_directory()))
             lock = _lock_directory(path)
             if lock is None:
-                continue  # somebody who starts at this moment took it for one that was left
+                continue  # another starting process removed it as stale
             folder = cls(path, lock)
             try:
                 preferences = folder.profile / "Default" / "Preferences"
@@ -53,13 +53,13 @@ class BrowserDirectory:
         return self.path / "profile"
 
     def remove(self) -> None:
-        """With everything in it. What a dying process still writes is left to the next one that starts."""
+        """Remove it with all files. What a dying process still writes is removed by the next start."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
 
 
 def remove_stale_directories() -> None:
-    """Those of processes that died. Takes a while when there are many."""
+    """Remove the directories of dead processes. Takes a while when there are many."""
     for path in _temp_directory().glob(f"{_PREFIX}*"):
         lock = _lock_directory(path)
         if lock is not None:
@@ -67,7 +67,7 @@ def remove_stale_directories() -> None:
 
 
 def _lock_directory(path: Path) -> int | None:
-    """The lock on a folder of ours; None when somebody holds it, when it is gone, or when it is not ours."""
+    """The lock on one of our directories; None if it is locked, gone, or not ours."""
     with suppress(OSError):
         lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:

@@ -1,13 +1,13 @@
-"""The gate: the one way out of the browser, a proxy on loopback where every connection passes the guard.
+"""The gate: the browser's only network connection, a proxy on loopback that passes every connection through the guard.
 
-Chromium is started with no network but this. Whatever a page does (redirect, frame, script, WebSocket), the bytes go
-through here, and only to addresses the guard gave. A secure connection passes as it is: the handshake is Chromium's.
-A page of a site with proxies goes on from here through one of them; Chromium hears neither of it nor of its password.
+Chromium is started with no other network access. Every connection of a page (redirect, frame, script, WebSocket) goes
+through here, and only to addresses from the guard. TLS passes through unchanged: the handshake is Chromium's. For a
+site with proxies the gate connects through one of them; Chromium learns neither the proxy nor its password.
 
-Each page has a `GateSession` of its own, with a secret that only its Chromium is told; who does not know one is not served.
+Each page has its own `GateSession`, with a secret that only its Chromium knows; requests without one are refused.
 
-A target that is refused looks to Chromium like a proxy that says no: 403 to a CONNECT, and no answer at all to a plain
-request, because an answer would be taken for the page.
+To Chromium, a refused target looks like a refusal by a proxy: 403 to a CONNECT, and no answer to a plain request,
+because an answer would be taken for the page.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_UNAUTHENTICATED = 64
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 64 * 1024
 
-# What is between Chromium and the gate, and not for the site.
+# Headers between Chromium and the gate, not for the site.
 _HOP_BY_HOP = frozenset(
     {"connection", "keep-alive", "proxy-authorization", "proxy-connection", "te", "upgrade", "host"}
 )
@@ -63,7 +63,7 @@ class Gate:
 
     @property
     def url(self) -> str:
-        """What Chromium is told. Its port changes with every start."""
+        """The proxy URL for Chromium. Its port changes with every start."""
         assert self._server is not None, "the gate is not open"
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
@@ -75,21 +75,21 @@ class Gate:
         connect_timeout_seconds: float,
         deadline: float = math.inf,
     ) -> GateSession:
-        """A passage for one page of this host, which may receive so much over the wire, and send until then."""
-        passage = GateSession(page_host, max_bytes, max_connections, connect_timeout_seconds, deadline)
-        self._sessions[_credentials(passage)] = passage
-        return passage
+        """A session for one page of this host, with a limit of received bytes and a deadline for sending."""
+        session = GateSession(page_host, max_bytes, max_connections, connect_timeout_seconds, deadline)
+        self._sessions[_credentials(session)] = session
+        return session
 
     def close_session(self, session: GateSession) -> None:
-        """The page is over: its connections end, and its secret opens nothing any more."""
+        """End the page's connections and invalidate its secret."""
         self._sessions.pop(_credentials(session), None)
         session.close()
 
     async def close(self) -> None:
         if self._server is not None:
             self._server.close()
-        for passage in list(self._sessions.values()):
-            self.close_session(passage)
+        for session in list(self._sessions.values()):
+            self.close_session(session)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -103,7 +103,7 @@ class Gate:
         try:
             await self._serve(reader, writer, task)
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError, ValueError):
-            _reset(writer)  # Chromium left, or spoke no HTTP, or the page is over
+            _reset(writer)  # Chromium closed it, or sent no HTTP, or the page has ended
         finally:
             self._tasks.discard(task)
             writer.close()
@@ -111,17 +111,17 @@ class Gate:
     async def _serve(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, task: asyncio.Task[None]
     ) -> None:
-        asked = await self._read_request(reader)
-        passage = self._sessions.get((asked.header("proxy-authorization") or "").partition(" ")[2].strip())
-        if passage is None:
+        request = await self._read_request(reader)
+        session = self._sessions.get((request.header("proxy-authorization") or "").partition(" ")[2].strip())
+        if session is None:
             return _send_status(
                 writer, "407 Proxy Authentication Required", 'Proxy-Authenticate: Basic realm="gate"\r\n'
             )
-        if not passage.admit_connection(task):
+        if not session.admit_connection(task):
             return _send_status(writer, "503 Service Unavailable")
-        if asked.method == "CONNECT":
-            return await self._tunnel(asked, reader, writer, passage)
-        return await self._forward(asked, reader, writer, passage)
+        if request.method == "CONNECT":
+            return await self._tunnel(request, reader, writer, session)
+        return await self._forward(request, reader, writer, session)
 
     async def _read_request(self, reader: asyncio.StreamReader) -> GateRequest:
         if self._unauthenticated >= MAX_UNAUTHENTICATED:
@@ -136,11 +136,11 @@ class Gate:
     async def _tunnel(
         self, request: GateRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, session: GateSession
     ) -> None:
-        """CONNECT: https, and WebSockets of both kinds. What passes is not looked at."""
+        """CONNECT: https, and WebSockets of both kinds. The data is not inspected."""
         target = parse_target(f"https://{request.target}/")
         if target is None:
             return _send_status(writer, "403 Forbidden")
-        # It does not say what will be spoken; a person who typed either scheme as a seed meant this very port.
+        # CONNECT does not say which scheme follows; a seed with either scheme allows its port.
         spoken = "http" if target.origin.port == 80 else "https"
         line = await self._connect(target.origin._replace(scheme=spoken), session)
         if isinstance(line, Refused) and target.origin.port != 80:
@@ -153,7 +153,7 @@ class Gate:
     async def _forward(
         self, request: GateRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, session: GateSession
     ) -> None:
-        """A plain http request: one for each connection, so that nothing unread can follow it to the site."""
+        """A plain http request: one per connection, so that no unread bytes can follow it to the site."""
         target = parse_target(request.target)
         length = request.header("content-length") or "0"
         if target is None or target.origin.scheme != "http" or not (length.isascii() and length.isdecimal()):
@@ -185,7 +185,7 @@ class Gate:
 
 
 def _build_head(request: GateRequest, target: Target, proxy: Proxy | None) -> bytes:
-    """The request as the site gets it; with a proxy, as one is asked for a page itself (RFC 9112, 3.2.2)."""
+    """The request for the site; with an http proxy, in absolute form (RFC 9112, 3.2.2)."""
     origin = target.origin
     headers = [(name, value) for name, value in request.headers if name.lower() not in _HOP_BY_HOP]
     headers = [("Host", origin.authority), *headers, ("Connection", "close")]
@@ -198,14 +198,14 @@ def _build_head(request: GateRequest, target: Target, proxy: Proxy | None) -> by
 async def _relay(
     client: Streams, upstream: UpstreamConnection, session: GateSession, body_bytes: int | None = None
 ) -> None:
-    """Carry bytes both ways until one side ends. `body_bytes`: so many go to the site, and nothing after them.
+    """Copy bytes both ways until one side ends. `body_bytes`: exactly this many go to the site.
 
-    Raises `ProxyError` when it is the proxy that answers, because it does not know us.
+    Raises `ProxyError` when the proxy itself answers because it refuses our credentials.
     """
     try:
         await _relay_streams(client, upstream, session, body_bytes)
     finally:
-        upstream.streams[1].close()  # whatever ends it, and however often it is told to
+        upstream.streams[1].close()  # idempotent, whatever ends it
 
 
 async def _relay_streams(
@@ -233,7 +233,7 @@ async def _relay_up(
     while data := await reader.read(PIECE_BYTES):
         if left is not None:
             if len(data) > left:
-                return  # a second request where none may be: Chromium sends it again on a connection of its own
+                return  # a second request is not allowed here: Chromium sends it again on a new connection
             left -= len(data)
         if not session.count_sent(len(data)):
             return
@@ -245,7 +245,7 @@ async def _relay_down(
     upstream: UpstreamConnection, writer: asyncio.StreamWriter, session: GateSession, *, is_plain: bool
 ) -> None:
     if is_plain:
-        # Whatever the site says: Chromium must not send a second request this way.
+        # Regardless of the site's headers: Chromium must not send a second request on this connection.
         status = await upstream.streams[0].readuntil(b"\n")
         if upstream.proxy is not None and not upstream.is_tunnelled and status.split()[1:2] == [b"407"]:
             raise credentials_error(upstream.proxy)
@@ -273,7 +273,7 @@ def _send_status(writer: asyncio.StreamWriter, status: str, header: str = "") ->
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    """Close with a RST: a body that was cut off must not look as if it had ended."""
+    """Close with a RST: a truncated body must not look complete."""
     sock = writer.get_extra_info("socket")
     if sock is not None and not writer.is_closing():
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -1,4 +1,4 @@
-"""What a browser makes a page of, and what that page may ask for: only what its text may depend on."""
+"""What the browser renders, and which subrequests a page may make: only those that may affect its text."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from tenax.model import Value
 
 _PAGE_TYPES = ("text/html", "application/xhtml+xml", "")
-# What only a person would see or a statistician want. `Ping` is beacons, and the pings of links.
+# Only visible to a person or used for statistics. `Ping` covers beacons and link pings.
 _BLOCKED_TYPES = frozenset({
     "CSPViolationReport", "Font", "Image", "Manifest", "Media", "Ping", "Prefetch", "TextTrack",
 })  # fmt: skip
 
 
 class DocumentResponse(Value, frozen=True):
-    """The answer to one request for the main document."""
+    """The response to one request for the main document."""
 
     url: str
     status: int
@@ -25,7 +25,7 @@ class DocumentResponse(Value, frozen=True):
 
     @property
     def is_renderable(self) -> bool:
-        """Whether a browser makes a page of it. The rest would be a download, a viewer, or nothing at all."""
+        """Whether a browser renders it. Anything else would be a download, a viewer, or nothing."""
         kind = self.header("content-type").partition(";")[0].strip().lower()
         return (
             kind in _PAGE_TYPES
@@ -35,9 +35,9 @@ class DocumentResponse(Value, frozen=True):
 
 
 def is_request_needed(kind: str, headers: Mapping[str, str], priority: str) -> bool:
-    """Whether a request of this kind, as Chromium names it, may change what the page says.
+    """Whether a request of this kind, as Chromium names it, may change the page's text.
 
-    Chromium has no name for some: icons, workers' scripts and rules for speculation are all `Other`.
+    Chromium has no name for some: icons, workers' scripts and speculation rules are all `Other`.
     """
     sent = {name.lower(): value for name, value in headers.items()}
     if kind in _BLOCKED_TYPES or "prefetch" in sent.get("sec-purpose", ""):
@@ -45,6 +45,6 @@ def is_request_needed(kind: str, headers: Mapping[str, str], priority: str) -> b
     if kind != "Other":
         return True
     is_icon = sent.get("accept", "").startswith("image/")
-    # A worker's script is asked for within its own origin, and so without an Origin.
+    # A worker's script is same-origin, so it has no Origin header.
     is_speculation = "origin" in sent and priority == "VeryLow"
     return not is_icon and not is_speculation

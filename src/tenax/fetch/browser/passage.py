@@ -1,4 +1,4 @@
-"""A page's right to pass the gate: it counts, limits, remembers what was refused, and ends every connection with it."""
+"""A page's session at the gate: counts and limits traffic, records refusals, and ends all connections with the page."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from tenax.fetch.target import Origin
 from tenax.model import Deferred, Failed, Refused
 
 MAX_OPEN_CONNECTIONS = 64
-"""Of one page; Chromium itself uses half of that."""
+"""Per page; Chromium itself uses half of that."""
 MAX_SENT_BYTES = 4 * 1024 * 1024
-"""By one page, requests and all: whoever sends more is not asking for a page any more."""
+"""Per page, requests included: more is not fetching a page any more."""
 
 Denial: TypeAlias = Refused | Failed | Deferred
 
 
 class Endpoint(NamedTuple):
-    """Where a connection leads, and by which proxy."""
+    """Where a connection leads, and through which proxy."""
 
     address: str
     proxy: Proxy | None
 
 
 class GateSession:
-    """One page's right to pass: what it used, what it was refused, and its end."""
+    """One page's session at the gate: its traffic, its refusals, and its end."""
 
     def __init__(
         self,
@@ -37,13 +37,13 @@ class GateSession:
         connect_timeout_seconds: float,
         deadline: float = math.inf,
     ) -> None:
-        """`deadline`, in the loop's time: nothing is let out from then on."""
+        """`deadline`, in the loop's time: nothing is sent from then on."""
         self.user = "page"
         self.password = secrets.token_urlsafe(24)
         self.page_host = page_host
         self.connect_timeout_seconds = connect_timeout_seconds
         self.received_bytes = 0
-        """From the sites, as they came over the wire."""
+        """From the sites, as received on the wire."""
         self.is_too_large = False
         self._deadline = deadline
         self._max_bytes = max_bytes
@@ -54,12 +54,12 @@ class GateSession:
         self._is_closed = False
 
     def denial(self, origin: Origin) -> Denial | None:
-        """Why the last connection to this origin did not come about, if it did not."""
+        """Why the last connection to this origin failed, if it did."""
         end = self._results.get((origin.host, origin.port))
         return None if isinstance(end, Endpoint) else end
 
     def endpoint(self, origin: Origin) -> Endpoint | None:
-        """Where the last connection to this origin leads; None when there was none."""
+        """Where the last connection to this origin leads; None if there was none."""
         end = self._results.get((origin.host, origin.port))
         return end if isinstance(end, Endpoint) else None
 
@@ -69,7 +69,7 @@ class GateSession:
         return asyncio.get_running_loop().time() >= self._deadline
 
     def close(self) -> None:
-        """End every connection of the page, at once."""
+        """End every connection of the page at once."""
         self._is_closed = True
         for task in self._open:
             task.cancel()
@@ -84,7 +84,7 @@ class GateSession:
         return True
 
     def record_result(self, origin: Origin, result: Endpoint | Denial) -> None:
-        """What a connection came to."""
+        """Record the result of a connection."""
         self._results[(origin.host, origin.port)] = result
 
     def count_received(self, byte_count: int) -> None:
@@ -94,7 +94,7 @@ class GateSession:
             self.close()
 
     def count_sent(self, byte_count: int) -> bool:
-        """Whether so much more may be sent."""
+        """Count bytes to send; False when the limit is exceeded."""
         self._sent_bytes += byte_count
         if self._sent_bytes > MAX_SENT_BYTES or self.is_expired:
             self.close()

@@ -1,10 +1,10 @@
-"""One page in Chromium: asked for, watched, taken when it has settled, or ended when it misbehaves.
+"""Renders one page in Chromium: loaded, controlled, read when it has settled, or ended when it misbehaves.
 
-The main document is stopped twice on its way. Before it is asked for: only the page's own origin is, because another
-host has its own turn and its own robots.txt; a page that leads elsewhere, by Location, meta refresh or script, ends as
-a redirect. And when its headers are here: what no browser shows as a page is taken as it is.
+The main document is intercepted twice. Before its request: only the page's own origin is requested, because another
+host has its own rate limit and robots.txt; a page that leads to another origin, by Location, meta refresh or script,
+ends as a redirect. And when its headers have arrived: content that a browser does not render is returned as it is.
 
-Everything else the page asks for is stopped once, to be counted, and let go when the page may need it.
+Every subrequest is intercepted once, counted, and allowed if the page may need it.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 MAX_DIALOGS = 20
 """A page that opens more is stopped."""
 MAX_SPARE_SECONDS = 1.0
-"""A page that still loads is taken this long before its deadline, at the latest."""
+"""A page that is still loading is read this long before its deadline at the latest."""
 PIECE_BYTES = 256 * 1024
 _LOOKUP_SECONDS = 5.0
 
 _INTERCEPTED = [{"requestStage": "Request"}, {"resourceType": "Document", "requestStage": "Response"}]
 _PROTOCOLS = {"h2": "HTTP/2", "h3": "HTTP/3", "http/1.1": "HTTP/1.1", "http/1.0": "HTTP/1.0"}
 
-# In a world of its own, where the page's scripts cannot have changed what these names mean. A text that is too long
-# is not sent over, only its length.
+# Runs in an isolated world, where the page's scripts cannot have redefined these names. Of a text that is too long,
+# only its length is transferred.
 _READ_HTML_SCRIPT = """(() => {
   const type = document.doctype ? new XMLSerializer().serializeToString(document.doctype) + "\\n" : "";
   const html = type + (document.documentElement ? document.documentElement.outerHTML : "");
@@ -50,7 +50,7 @@ _READ_HTML_SCRIPT = """(() => {
 
 
 class RenderedPage(Value, frozen=True):
-    """What a page came to: the answer to its last main document, and its body."""
+    """The result of a page: the response to its last main document, and its body."""
 
     url: str
     status: int
@@ -63,7 +63,7 @@ class RenderedPage(Value, frozen=True):
 
 
 class PageRenderer:
-    """Renders one request in one page; made for it, and thrown away after it."""
+    """Renders one request in one page; used once."""
 
     def __init__(
         self,
@@ -94,15 +94,15 @@ class PageRenderer:
         self._lifecycle = PageLifecycle("", self._on_navigated)
         self._answered_at = 0.0
         self._document: DocumentResponse | None = None
-        """What is shown, or will be as the first."""
+        """The document shown, or the first to be shown."""
         self._next_document: DocumentResponse | None = None
-        """What will be shown instead."""
+        """The document that will replace it."""
         self._redirect: DocumentResponse | None = None
         self._dialogs = 0
         self._auth_attempts = 0
 
     async def run(self, deadline: float) -> RenderedPage | Denial:
-        """The deadline is of the loop's clock; whoever calls keeps it. Raises Playwright's `Error`."""
+        """The deadline is in the loop's time; the caller enforces it. Raises Playwright's `Error`."""
         try:
             await self._prepare()
             self._start_task(self._run_navigation(deadline))
@@ -129,7 +129,7 @@ class PageRenderer:
         self._page.on("close", lambda _: self._set_result(_closed_failure()))
         self._page.context.on("page", lambda popup: self._start_task(popup.close()))
 
-    # -- the page's way -------------------------------------------------------------------------------------
+    # -- lifecycle ------------------------------------------------------------------------------------------
 
     async def _run_navigation(self, deadline: float) -> None:
         from playwright.async_api import Error
@@ -152,11 +152,11 @@ class PageRenderer:
             await self._lifecycle.wait_for(DOM_CONTENT_LOADED)
             try:
                 return await self._read_html()
-            except Error:  # it went on to another document just now
+            except Error:  # it navigated to another document just now
                 await asyncio.sleep(0.05)
 
     async def _wait_until_settled(self, deadline: float) -> None:
-        """Loaded, and then quiet, and not about to go on; not waiting longer than it may."""
+        """Wait until it is loaded, then idle, and not navigating, but not longer than allowed."""
         with suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
                 await self._lifecycle.wait_for(LOADED, is_settled=True)
@@ -170,7 +170,7 @@ class PageRenderer:
         script = _READ_HTML_SCRIPT.replace("LIMIT", str(self._request.max_body_bytes))
         where = {"contextId": world["executionContextId"], "expression": script, "returnByValue": True}
         taken = (await self._control.send("Runtime.evaluate", where))["result"]
-        # Without a value: it is longer than any text in a browser may be.
+        # No value: it is longer than the maximum string of the browser.
         protocol, html = taken.get("value", ("", None))
         body = html.encode("utf-8", "replace") if html is not None else b""
         if html is None or len(body) > self._request.max_body_bytes:
@@ -178,9 +178,9 @@ class PageRenderer:
         return self._build_page(self._document, body, is_rendered=True, protocol=_PROTOCOLS.get(protocol, ""))
 
     def _failure_result(self, message: str) -> RenderedPage | Denial:
-        """Why the main document did not come."""
+        """Why the main document failed."""
         if error_name(message) == "HTTP_RESPONSE_CODE_FAILURE" and self._document is not None:
-            return self._build_page(self._document)  # an error with nothing to show
+            return self._build_page(self._document)  # an error without content
         origin = parse_origin(self._request.url)
         denial = self._gate_session.denial(origin) if origin is not None else None
         return denial or navigation_failure(message, in_body=self._document is not None)
@@ -194,7 +194,7 @@ class PageRenderer:
             document.url, document.status, document.headers, self._answered_at, body, is_rendered, protocol
         )
 
-    # -- what Chromium asks on the way ----------------------------------------------------------------------
+    # -- intercepted requests -------------------------------------------------------------------------------
 
     async def _on_request_paused(self, event: dict[str, Any]) -> None:
         is_main = event["resourceType"] == "Document" and event["frameId"] == self._main_frame
@@ -214,10 +214,10 @@ class PageRenderer:
             )
 
     def _is_request_allowed(self, event: dict[str, Any]) -> bool:
-        asked = event["request"]
-        if not asked["url"].startswith(("http:", "https:")):
-            return True  # it asks nobody
-        if not is_request_needed(event["resourceType"], asked["headers"], asked["initialPriority"]):
+        request = event["request"]
+        if not request["url"].startswith(("http:", "https:")):
+            return True  # it sends no request
+        if not is_request_needed(event["resourceType"], request["headers"], request["initialPriority"]):
             return False
         self._requests_left -= 1
         return self._requests_left >= 0
@@ -242,7 +242,7 @@ class PageRenderer:
         return await self._continue_request(event)
 
     async def _cross_origin_result(self, url: str, origin: Origin, is_redirect: bool) -> RenderedPage | Denial:
-        """The page leads to another host. Where that may not be connected to at all, this is where it ends."""
+        """The result for a page that leads to another origin; a refusal if the guard refuses that one."""
         checked = await self._guard.check(origin, _LOOKUP_SECONDS)
         if isinstance(checked, Refused):
             return checked
@@ -267,13 +267,13 @@ class PageRenderer:
         if is_first:
             self._set_result(await self._read_body(event, document))
         self._lifecycle.cancel_navigation()
-        return await self._fail_request(event)  # a page that is here stays when its script asks for a download
+        return await self._fail_request(event)  # the page stays when its script requests a download
 
     def _on_navigated(self) -> None:
         self._document, self._next_document = self._next_document or self._document, None
 
     async def _read_body(self, event: dict[str, Any], document: DocumentResponse) -> RenderedPage | Failed:
-        """The body itself, decoded, piece by piece: it stops at its cap."""
+        """The decoded body, read in pieces up to its limit."""
         handle = (await self._control.send("Fetch.takeResponseBodyAsStream", {"requestId": event["requestId"]}))[
             "stream"
         ]
@@ -289,7 +289,7 @@ class PageRenderer:
                 return self._build_page(document, bytes(body[: self._request.max_body_bytes]))
 
     async def _on_auth_required(self, event: dict[str, Any]) -> None:
-        """The gate wants this page's secret. A site that asks for a password gets none."""
+        """Answer the gate with this page's secret. A site that asks for a password gets none."""
         self._auth_attempts += 1
         is_gate = event["authChallenge"]["source"] == "Proxy" and self._auth_attempts == 1
         answer = (
@@ -320,13 +320,13 @@ class PageRenderer:
         await self._control.send("Fetch.continueRequest", {"requestId": event["requestId"]})
 
     async def _fail_request(self, event: dict[str, Any], reason: str = "Aborted") -> None:
-        """A document that is aborted leaves the one before it in its place."""
+        """An aborted document leaves the one before it in place."""
         await self._control.send("Fetch.failRequest", {"requestId": event["requestId"], "errorReason": reason})
 
     # -- ending ---------------------------------------------------------------------------------------------
 
     def _set_result(self, outcome: RenderedPage | Denial) -> None:
-        """The first end counts."""
+        """The first result counts."""
         if not self._result.done():
             self._result.set_result(outcome)
 
@@ -339,10 +339,10 @@ class PageRenderer:
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None and not self._result.done():
-            self._result.set_exception(error)  # a mistake of ours must not look like a page that takes for ever
+            self._result.set_exception(error)  # an error of ours must not look like a page that never ends
 
     async def _suppress_errors(self, work: Coroutine[Any, Any, None]) -> None:
-        """What Chromium asked may be over by the time we answer."""
+        """Chromium may have dropped the request by the time we answer."""
         from playwright.async_api import Error
 
         with suppress(Error):

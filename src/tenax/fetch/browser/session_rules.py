@@ -1,4 +1,4 @@
-"""How long a browser is used, and when browsers are given up for a while: plain functions of what happened."""
+"""How long a browser is used, and when browsers are disabled for a while: pure functions of what happened."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from tenax.config import BrowserConfig
 from tenax.model import Value
 
 IDLE_SECONDS = 60.0
-"""A browser nobody used for so long is ended; the next page starts another."""
+"""A browser unused for this long is ended; the next page starts another."""
 DISABLED_SECONDS = 300.0
 CRASHES_TO_BLAME = 3
-"""A page that was open in so many browsers when they broke is taken for the cause."""
+"""A page that was open in this many failing browsers counts as the cause."""
 MAX_RENDERER_BYTES = 512 * 1024 * 1024
-"""A page that takes more memory has its renderer ended, and fails alone. Heavy applications take half as much."""
+"""Above it the page's renderer is ended, and only that page fails. Heavy applications use half as much."""
 MAX_OTHER_BYTES = 1024 * 1024 * 1024
-"""Any other process of the browser: then the whole browser is replaced."""
+"""For any other process of the browser: above it, the whole browser is replaced."""
 
 
 class SessionUsage(Value, frozen=True):
@@ -32,17 +32,17 @@ class SessionUsage(Value, frozen=True):
 
 
 def is_exhausted(usage: SessionUsage, now: float, config: BrowserConfig) -> bool:
-    """It takes no more pages: it had enough of them, or is old. What is open in it may end."""
+    """Whether it takes no more pages: it had enough, or is old. Its open pages may finish."""
     return usage.pages_started >= config.max_pages_per_session or now - usage.started_at >= config.max_session_seconds
 
 
 def should_close(usage: SessionUsage, now: float, config: BrowserConfig) -> bool:
-    """It can be ended: nothing is open, and it is spent or has not been needed for long."""
+    """Whether it can be ended: no page is open, and it is exhausted or was idle for long."""
     return usage.pages_open == 0 and (is_exhausted(usage, now, config) or now - usage.last_used_at >= IDLE_SECONDS)
 
 
 class BrowserErrors(Value, frozen=True):
-    """Errors of the browser itself; those of pages are no trouble."""
+    """Errors of the browser itself; those of pages do not count."""
 
     errors_in_a_row: int = 0
     disabled_until: float = 0.0
@@ -50,14 +50,15 @@ class BrowserErrors(Value, frozen=True):
 
 
 def record_error(history: BrowserErrors, why: str, now: float, config: BrowserConfig) -> BrowserErrors:
-    """One more. Too many in a row, and nobody tries until a while has passed; then each error gives up again."""
+    """Count an error. After too many in a row browsers are disabled for a while; then each further error disables them
+    again."""
     errors = history.errors_in_a_row + 1
     is_too_much = errors >= config.max_consecutive_errors
     return BrowserErrors(errors, now + DISABLED_SECONDS if is_too_much else 0.0, why)
 
 
 def describe_errors(history: BrowserErrors, now: float) -> str:
-    """What a person reads while browsers are given up."""
+    """The message while browsers are disabled."""
     wait = max(history.disabled_until - now, 0.0)
     return (
         f"the browser failed {history.errors_in_a_row} times in a row ({history.why}): "
@@ -66,19 +67,19 @@ def describe_errors(history: BrowserErrors, now: float) -> str:
 
 
 class CrashSuspicion(Value, frozen=True):
-    """How often a browser broke while this page was open in it, though others rendered other pages well."""
+    """How often a browser failed while this page was open, although other pages were rendered well."""
 
     crashes: int = 0
     good_pages_before: int = 0
-    """How many pages had been rendered well when it was first suspected."""
+    """Pages rendered well before it was first suspected."""
 
 
 def record_crash(suspicion: CrashSuspicion, good_pages: int) -> CrashSuspicion:
-    """One more browser broke; `good_pages` have been rendered well so far."""
+    """Count a failed browser; `good_pages` were rendered well so far."""
     first = suspicion.good_pages_before if suspicion.crashes else good_pages
     return CrashSuspicion(suspicion.crashes + 1, first)
 
 
 def is_crash_cause(suspicion: CrashSuspicion, good_pages: int) -> bool:
-    """Whether the page is to blame. Where no page goes well at all, none is."""
+    """Whether the page is the cause. If no page is rendered well, none is."""
     return suspicion.crashes >= CRASHES_TO_BLAME and good_pages > suspicion.good_pages_before

@@ -1,4 +1,4 @@
-"""The browsers of this process: one takes pages until it is spent, then another; none runs that nobody needs."""
+"""The browsers of this process: one takes pages until it is exhausted, then another; idle ones are ended."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from tenax.fetch.browser.session_rules import (
 from tenax.model import Deferred, Failed, FailureKind
 
 BUSY_SECONDS = 5.0
-"""A task that found every page in use comes back after this."""
+"""Delay of a task that found every page in use."""
 WATCH_SECONDS = 0.5
-"""How often the memory of a browser with open pages is looked at: a page can fill it fast."""
+"""How often the memory of a browser with open pages is checked: a page can fill it fast."""
 CLOSE_PAGE_SECONDS = 5.0
 MAX_SUSPECTS = 1000
-"""Pages that are remembered for having been open in a browser that broke; the oldest are forgotten first."""
+"""Pages remembered because a browser failed while they were open; the oldest are forgotten first."""
 
 log = logs.logger(__name__)
 
@@ -46,7 +46,7 @@ class Session:
         self.chromium = chromium
         self.usage = SessionUsage(now, now)
         self.failure: asyncio.Future[BrowserError] = asyncio.get_running_loop().create_future()
-        """Set when this browser fails: nothing that is open in it will end by itself."""
+        """Set when this browser fails: its open pages will not end by themselves."""
 
     @property
     def is_broken(self) -> bool:
@@ -63,7 +63,7 @@ class BrowserSessions:
         self._slots = asyncio.Semaphore(config.pages)
         self._current: Session | None = None
         self._sessions: set[Session] = set()
-        """Every Chromium that runs: the current one, and those that are spent and still have pages open."""
+        """Every running Chromium: the current one, and exhausted ones with open pages."""
         self._starting: asyncio.Task[Session] | None = None
         self._errors = BrowserErrors()
         self._good_pages = 0
@@ -73,7 +73,7 @@ class BrowserSessions:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def acquire(self, timeout_seconds: float) -> Session | Failed | Deferred:
-        """A browser with room for one more page, to be given back. The first use starts one."""
+        """A browser with room for one more page; `release` it afterwards. The first call starts one."""
         if self._errors.disabled_until > self._clock.now():
             return self._disabled_failure()
         session, has_room = None, False
@@ -96,7 +96,7 @@ class BrowserSessions:
         return session
 
     def release(self, session: Session, url: str, closing: Awaitable[object]) -> None:
-        """The page is over. It is closed behind the visit's back; one that will not close takes its browser along."""
+        """The page has ended. It is closed in the background; if it does not close, its browser is ended."""
         if not session.is_broken:
             self._errors = BrowserErrors()
             self._good_pages += 1
@@ -104,9 +104,9 @@ class BrowserSessions:
         self._run_in_background(self._close_page(session, closing))
 
     def fail_session(self, session: Session, error: BrowserError, url: str = "") -> Failed:
-        """This browser failed. It is ended, pages and all; the next page starts another.
+        """End this browser with all its pages; the next page starts another.
 
-        No page is blamed for it that may be innocent: it comes again, and spends no attempt.
+        Its pages may not be the cause: they are retried without using up an attempt.
         """
         if not session.is_broken:
             session.failure.set_result(error)
@@ -129,7 +129,7 @@ class BrowserSessions:
             await asyncio.gather(self._starting, return_exceptions=True)
         for session in list(self._sessions):
             self._run_in_background(self._end_session(session))
-        while self._tasks:  # the end of a page may be the end of its browser
+        while self._tasks:  # closing a page may end its browser
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
     # -- starting and ending --------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class BrowserSessions:
             if self._starting is None:
                 self._starting = asyncio.get_running_loop().create_task(self._start())
                 self._starting.add_done_callback(self._on_started)
-            # It is everybody's: it goes on when the visit that began it runs out of time.
+            # Shared by all visits: it continues when the visit that started it runs out of time.
             await asyncio.shield(self._starting)
 
     def _is_usable(self, session: Session) -> bool:
@@ -210,10 +210,10 @@ class BrowserSessions:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    # -- watching -------------------------------------------------------------------------------------------
+    # -- monitoring -----------------------------------------------------------------------------------------
 
     async def _watch_sessions(self) -> None:
-        """Look after every Chromium that runs: often while pages are open, seldom while it is idle."""
+        """Check every running Chromium: often while pages are open, rarely while idle."""
         while self._sessions:
             if self._is_busy.is_set():
                 await asyncio.sleep(WATCH_SECONDS)
@@ -243,5 +243,5 @@ class BrowserSessions:
 
 
 def _browser_failure(error: BrowserError, *, is_page_cause: bool = False) -> Failed:
-    # Ours, not the host's; but the URL must not pay for it either.
+    # Our failure, not the host's; it must not use up an attempt of the URL either.
     return Failed(f"browser: {error}", FailureKind.INTERNAL, is_site_wide=not is_page_cause)

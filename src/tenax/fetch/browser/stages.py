@@ -1,7 +1,7 @@
-"""How far a page has come: which document its main frame shows, what of it is loaded, and whether it is about to go on.
+"""The lifecycle of a page: which document its main frame shows, how far it is loaded, and whether it is navigating.
 
-Chromium tells this better than the driver, which takes a page that starts a download for one that has gone on, and
-waits for ever.
+Chromium's events are more reliable than the driver's, which treats the start of a download as a navigation and waits
+for ever.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 DOM_CONTENT_LOADED = "DOMContentLoaded"
 LOADED = "load"
 NETWORK_IDLE = "networkIdle"
-"""Nothing was asked for during half a second."""
+"""No request for half a second."""
 
 
 class PageLifecycle:
-    """Of one page; what Chromium tells of other frames is passed over."""
+    """Of one page; events of other frames are ignored."""
 
     def __init__(self, main_frame: str, on_navigated: Callable[[], None]) -> None:
         """`on_navigated` is called each time that the frame shows another document."""
@@ -30,7 +30,7 @@ class PageLifecycle:
         self._reached_stages: set[tuple[str, str]] = set()
         self._changed = asyncio.Event()
         self.is_navigating = False
-        """Another document was asked for, and is not here yet. Whoever stops it says so."""
+        """Another document was requested and has not arrived. Cancelling it calls `cancel_navigation`."""
 
     async def watch(self, control: CDPSession) -> None:
         control.on("Page.frameNavigated", self._on_frame_navigated)
@@ -43,12 +43,12 @@ class PageLifecycle:
         self.is_navigating = True
 
     def cancel_navigation(self) -> None:
-        """What was asked for last will not be shown."""
+        """The last requested document will not be shown."""
         self.is_navigating = False
         self._changed.set()
 
     async def wait_for(self, stage: str, *, is_settled: bool = False) -> None:
-        """Until the document that is shown then has come so far; `is_settled`: and is not about to be left."""
+        """Wait until the current document reaches this stage; `is_settled`: and is not navigating."""
         while (self._loader_id, stage) not in self._reached_stages or (is_settled and self.is_navigating):
             self._changed.clear()
             await self._changed.wait()
@@ -65,7 +65,7 @@ class PageLifecycle:
             self._changed.set()
 
     def _on_stopped_loading(self, event: dict[str, Any]) -> None:
-        """Also when its own script has put an end to it: a document that is about to be left is read no further."""
+        """Also when its own script stopped it: a document about to be replaced is loaded no further."""
         if event["frameId"] == self._main_frame:
             self._reached_stages |= {(self._loader_id, DOM_CONTENT_LOADED), (self._loader_id, LOADED)}
             self._changed.set()

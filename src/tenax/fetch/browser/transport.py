@@ -1,4 +1,4 @@
-"""The browser as a transport: each page in a Chromium that has no cookies, no cache, and no way out but the gate."""
+"""The browser as a transport: each page in a Chromium without cookies, cache, or network access except the gate."""
 
 from __future__ import annotations
 
@@ -30,23 +30,24 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, CDPSession, Page
 
 WIRE_FACTOR = 4
-"""All that a page brings over the wire, scripts and styles too, may be this many times the largest body."""
+"""Maximum bytes on the wire for a page with its scripts and styles, as a multiple of the maximum body size."""
 WAITING_SHARE = 0.25
-"""Of a request's time: waiting for a free page takes no more of it."""
+"""Maximum share of a request's time spent waiting for a free page."""
 
-# They speak of the body on the wire; what we hand on is another.
+# They describe the body on the wire; the returned body differs.
 _WIRE_HEADERS = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
-# Under this name a plain client plays the browser; Chromium need not play.
+# A plain client imitates a browser under this name; Chromium need not.
 _BROWSER_USER_AGENT = dict(default_headers(FetchConfig(profile="browser")))["User-Agent"]
-# The page did not come through, or not all of it: the host's fault or the proxy's. Some in a row are the proxy's.
+# The page did not arrive, or not completely: the fault of the host or the proxy. Several in a row count against the
+# proxy.
 _TRANSFER_FAILURES = frozenset({FailureKind.RESET, FailureKind.TRUNCATED, FailureKind.TIMEOUT_CONNECT})
 
 
 class BrowserTransport:
-    """A `Transport` that renders. A page is asked for with GET; of the request's headers only our name is sent.
+    """A `Transport` that renders pages. Requests use GET; of the request's headers only the User-Agent is sent.
 
-    It follows the page within its origin, as scripts and cookies want it, and the `url` of the answer is where that
-    ended. A page that leads to another origin is a redirect, also where a script or a meta refresh does it.
+    It follows navigation within the page's origin, as scripts and cookies require, and the response's `url` is where
+    that ended. Navigation to another origin is a redirect, also by a script or a meta refresh.
     """
 
     def __init__(
@@ -58,9 +59,7 @@ class BrowserTransport:
         pools: ProxyPools | None = None,
     ) -> None:
         """Guard and pools are shared, and not closed here. Chromium starts with the first request."""
-        self._default_headers = default_headers(
-            fetch
-        )  # a text that cannot be sent is the config's fault, and known now
+        self._default_headers = default_headers(fetch)  # invalid text is a config error, reported now
         self._browser = browser
         self._fetch = fetch
         self._guard = guard
@@ -89,7 +88,7 @@ class BrowserTransport:
         session = await sessions.acquire(request.total_timeout_seconds * WAITING_SHARE)
         if not isinstance(session, Session):
             return session
-        started_at = self._clock.now()  # waiting for us is no time of the site's
+        started_at = self._clock.now()  # waiting for a browser does not count as the site's time
         passage = self._open_gate_session(request, origin, deadline)
         page = _PageContext(session, passage, self._gate.url)
         try:
@@ -116,7 +115,7 @@ class BrowserTransport:
         return self._sessions
 
     def _connect_seconds(self, request: Request) -> float:
-        """Seconds for a look-up, and for a connection."""
+        """Timeout for a look-up, and for a connection."""
         return min(
             request.connect_timeout_seconds or self._fetch.connect_timeout_seconds, request.total_timeout_seconds
         )
@@ -125,7 +124,7 @@ class BrowserTransport:
         return request.max_subrequests or self._browser.max_requests_per_page
 
     def _open_gate_session(self, request: Request, origin: Origin, deadline: float) -> GateSession:
-        # A plain http request has a connection of its own: the page, where it leads, and all that it asks for.
+        # A plain http request needs its own connection: the page, its redirects, and its subrequests.
         connections = 1 + self._fetch.max_redirects + self._max_requests(request)
         max_bytes = request.max_body_bytes * WIRE_FACTOR
         send_by = asyncio.get_running_loop().time() + request.send_by - self._clock.now()
@@ -136,7 +135,7 @@ class BrowserTransport:
     async def _await_page(
         self, session: Session, rendering: Coroutine[Any, Any, RenderedPage | Denial]
     ) -> RenderedPage | Denial:
-        """A browser that is gone tells nobody: who waits for a page of it is told here."""
+        """Wait for the page or for the failure of its browser, which Playwright does not report."""
         work = asyncio.ensure_future(rendering)
         waiting: set[asyncio.Future[Any]] = {work, session.failure}
         try:
@@ -176,11 +175,11 @@ class BrowserTransport:
             await chromium.processes()
             raise BrowserError(f"Chromium opens no page: {error.message.partition(chr(10))[0][:120]}") from None
         if isinstance(outcome, Failed):
-            await chromium.processes()  # when all of Chromium is gone, the page is not to blame
+            await chromium.processes()  # if all of Chromium is gone, the page is not to blame
         return outcome
 
     def _user_agent(self, request: Request) -> str:
-        """Who we say we are. Empty: who would say it is a browser can leave that to Chromium."""
+        """Our User-Agent. Empty for the browser profile: Chromium sends its own."""
         name = dict(request.default_headers or self._default_headers)["User-Agent"]
         return "" if name == _BROWSER_USER_AGENT else name
 
@@ -192,7 +191,7 @@ class BrowserTransport:
         origin: Origin,
         started_at: float,
     ) -> Response | Denial:
-        """What came of the page, after its proxy has been given its due."""
+        """The result of the page, after its proxy was credited or blamed."""
         reached = gate_session.endpoint(origin)
         proxy = reached.proxy if reached is not None else None
         if isinstance(rendered, RenderedPage):
@@ -210,7 +209,7 @@ class BrowserTransport:
         self, rendered: RenderedPage, request: Request, gate_session: GateSession, origin: Origin, started_at: float
     ) -> Response | Failed:
         reached = gate_session.endpoint(origin) or Endpoint("", None)
-        # Chromium shows the chunks of a body that it does not take for chunked.
+        # Chromium passes on the chunks of a body that it does not recognise as chunked.
         framing = parse_framing(_encode_headers(rendered.headers))
         if isinstance(framing, Failed) and rendered.status < 300:
             return framing
@@ -236,7 +235,7 @@ class BrowserTransport:
 
 
 class _PageContext:
-    """A place in a Chromium that nothing from earlier pages is in."""
+    """A Chromium context without state from earlier pages."""
 
     def __init__(self, session: Session, gate_session: GateSession, gate_url: str) -> None:
         self.session = session
@@ -245,7 +244,7 @@ class _PageContext:
         self._context: BrowserContext | None = None
 
     async def open(self, request: Request, user_agent: str) -> tuple[Page, CDPSession]:
-        """An empty page, and the means to watch it."""
+        """An empty page, and its DevTools session."""
         chromium = self.session.chromium
         self._context = context = await chromium.browser.new_context(
             proxy={"server": self._gate_url, "bypass": "<-loopback>"},

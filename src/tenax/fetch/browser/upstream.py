@@ -1,4 +1,4 @@
-"""From the gate to the sites: to addresses the guard gave, straight or by way of the page's proxy."""
+"""Connections from the gate to sites: to addresses from the guard, direct or through the page's proxy."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class ProxyRoute(NamedTuple):
-    """The proxies that a connection may go through, and the host by whose choice."""
+    """The proxies that a connection may use, and the host whose settings name them."""
 
     pool: ProxyPool
     host: str
 
 
 class UpstreamConnection(NamedTuple):
-    """A connection to a site, and the way it took."""
+    """A connection to a site, and its route."""
 
     streams: Streams
     address: str
     proxy: Proxy | None = None
     is_tunnelled: bool = True
-    """False: at the other end is a proxy that wants to be asked for the page itself, as is the custom for http."""
+    """False: the other end is an http proxy that expects requests in absolute form, as usual for http."""
 
 
 class Upstream:
-    """Opens connections; whoever asks for one decides when it ends. Keeps the books of the proxies."""
+    """Opens connections, which the caller closes. Records the results of proxies."""
 
     def __init__(self, guard: Guard, clock: Clock, pools: ProxyPools | None = None) -> None:
         self._guard = guard
@@ -49,27 +49,27 @@ class Upstream:
         self._proxy_rotation = ProxyRotation(pools, clock)
 
     def proxy_route(self, host: str, page_host: str) -> ProxyRoute | None:
-        """None: straight. A page and all that belongs to it go by one proxy, but for hosts that have their own."""
+        """None: direct. A page and its subrequests use one proxy, except for hosts with their own."""
         pool, own = self._proxy_rotation.pool_for_host(page_host), self._proxy_rotation.pool_for_host(host)
         if own is not None and own is not pool:
             return ProxyRoute(own, host)
         return ProxyRoute(pool, page_host) if pool is not None else None
 
     def banned_deferral(self, page_host: str) -> Deferred | None:
-        """Until when, when every proxy of this host is banned."""
+        """Deferred until the first ban ends, if every proxy of this host is banned."""
         pool = self._proxy_rotation.pool_for_host(page_host)
         if pool is None or pool.first_unban_at() <= self._clock.now():
             return None
         return Deferred(pool.first_unban_at(), pool.unavailable_reason())
 
     def record_response(self, proxy: Proxy, page_host: str, status: int) -> None:
-        """The page came through this proxy, with this status."""
+        """The page arrived through this proxy, with this status."""
         detour = self.proxy_route(page_host, page_host)
         if detour is not None:
             self._proxy_rotation.record_response(detour.pool, proxy, detour.host, status)
 
     def record_failure(self, proxy: Proxy, host: str, page_host: str, why: str) -> None:
-        """Nothing came through it, or not all."""
+        """Nothing arrived through it, or not everything."""
         detour = self.proxy_route(host, page_host)
         if detour is not None:
             self._proxy_rotation.record_failure(detour.pool, proxy, detour.host, why)
@@ -77,7 +77,7 @@ class Upstream:
     async def connect(
         self, origin: Origin, page_host: str, seconds: float, *, is_plain: bool
     ) -> UpstreamConnection | Refused | Failed | Deferred:
-        """A connection to this origin. `is_plain`: it is for one http request and nothing else."""
+        """A connection to this origin. `is_plain`: for one http request only."""
         addresses = await self._guard.check(origin, seconds)
         if not isinstance(addresses, tuple):
             return addresses
@@ -109,7 +109,8 @@ class Upstream:
         return taken[1] if isinstance(taken, tuple) else taken
 
     async def _open_proxy_streams(self, proxy: Proxy, target: tuple[str, int] | None, seconds: float) -> Streams:
-        """Streams through the proxy, or to it when there is no target. Raises `ProxyError`, `OSError` if we failed."""
+        """Streams through the proxy, or to it without a target. Raises `ProxyError`, or `OSError` if the failure is
+        ours."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(seconds):
@@ -120,19 +121,19 @@ class Upstream:
                         raise
                     raise ProxyError(proxy, error.strerror or "the name look-up failed") from None
                 sock = await open_socket(found, proxy.port)
-                # Verified, whatever the site's settings: the proxy is about to hear a password.
+                # Always verified, whatever the site's settings: the proxy gets a password.
                 tls = self._tls if proxy.scheme == "https" else None
                 return _wrap_streams(loop, await open_tunnel(loop, sock, proxy, target, tls))
         except OSError as error:
             failed = failure_from_error(error)
             if failed.kind is FailureKind.INTERNAL:
-                raise  # our own trouble, not the proxy's
+                raise  # our failure, not the proxy's
             is_late = isinstance(error, TimeoutError) and error.errno is None
             raise ProxyError(proxy, f"no connection within {seconds:g} s" if is_late else failed.why) from None
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        """Made when it is first needed: reading the system's certificates takes a tenth of a second."""
+        """Created on first use: reading the system's certificates takes a tenth of a second."""
         return ssl.create_default_context()
 
 

@@ -1,4 +1,4 @@
-"""The second way: libcurl, for HTTP/2 and another handshake. Needs the extra `curl`; names it when that is missing."""
+"""The curl transport: libcurl, for HTTP/2 and another TLS handshake. Requires the extra `curl`."""
 
 from tenax.fetch.curl.transport import CurlTransport, curl_install_hint
 

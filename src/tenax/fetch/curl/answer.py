@@ -1,4 +1,4 @@
-"""An answer as libcurl hands it out, line by line and piece by piece: gathered within limits on everything."""
+"""Collects a response from libcurl, line by line and piece by piece, with limits on everything."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tenax.fetch.limits import BODILESS_STATUSES, MAX_HEAD_BYTES, MAX_HEADERS, S
 from tenax.model import Deferred, Failed, FailureKind
 
 STOP: Final = 0xFFFF_FFFF
-"""CURL_WRITEFUNC_ERROR: what a receiver answers when it wants no more."""
+"""CURL_WRITEFUNC_ERROR: a receiver returns it to stop the transfer."""
 PAUSE: Final = 0x1000_0001
-"""CURL_WRITEFUNC_PAUSE: it wants the same again later, when libcurl is told to go on."""
+"""CURL_WRITEFUNC_PAUSE: libcurl delivers the same data again when the transfer is resumed."""
 
 
 class CurlResponse:
-    """The two receivers of a transfer, and what they have gathered. They never raise."""
+    """The two receivers of a transfer, and the collected response. They never raise."""
 
     def __init__(self, request: Request, now: Callable[[], float], loop: asyncio.AbstractEventLoop) -> None:
         self._request = request
@@ -41,15 +41,15 @@ class CurlResponse:
         self._header_pairs: list[tuple[bytes, bytes]] = []
         self.waited_seconds = 0.0
         self.change_future: asyncio.Future[None] = loop.create_future()
-        """Done when the body begins to wait for room, and when it no longer does; then there is another."""
+        """Done when the body starts or stops waiting for memory; then it is replaced."""
         self._receiver: BodyReceiver | None = None
         self._failed: Failed | None = None
         self._deferred: Deferred | None = None
 
-    # -- what libcurl tells ---------------------------------------------------------------------------------
+    # -- libcurl callbacks ----------------------------------------------------------------------------------
 
     def on_header(self, line: bytes) -> int:
-        """A line of a head: status, header or the empty one at its end. Those after the head are trailers."""
+        """A line of a head: status, header or the empty line at its end. Lines after the head are trailers."""
         if self.headers is not None:
             return len(line)
         self._head_bytes += len(line)
@@ -80,25 +80,25 @@ class CurlResponse:
             self._notify_change()
         return STOP if self._failed is not None or self._receiver.is_full else len(data)
 
-    # -- for the one who asked ------------------------------------------------------------------------------
+    # -- for the caller -------------------------------------------------------------------------------------
 
     @property
     def has_started(self) -> bool:
-        """True when anything of a head has arrived."""
+        """True when any part of a head has arrived."""
         return self._head_bytes > 0
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the body waits for room."""
+        """Whether the body waits for memory."""
         return self._receiver is not None and self._receiver.is_waiting
 
     @property
     def is_stopped(self) -> bool:
-        """Whether nothing more is wanted of it, though libcurl may not know yet."""
+        """Whether nothing more is needed, although libcurl may not know yet."""
         return self._failed is not None or self._deferred is not None
 
     def finish(self) -> CurlResponse | Failed | Deferred:
-        """The answer, once libcurl said that all of it was here, and there was room for it."""
+        """The response, after libcurl received all of it and there was memory for it."""
         content = self._receiver.finish() if self._receiver is not None and not self.is_stopped else b""
         if isinstance(content, Failed) or self.is_stopped:
             return self.finish_failed(content if isinstance(content, Failed) else truncated_failure())
@@ -106,16 +106,16 @@ class CurlResponse:
         return self
 
     def finish_failed(self, failed: Failed) -> CurlResponse | Failed | Deferred:
-        """No page comes of this. What was to be no page anyway, an error or a redirect, is complete without body."""
+        """The result after a failure. A response that is no page (an error, a redirect) is complete without a body."""
         if self._receiver is not None and self._receiver.is_full:
-            return self.finish()  # we have ended it: the beginning is enough
+            return self.finish()  # we ended it: the beginning is enough
         if self.headers is not None and self.status >= 300:
             return self
         failed = self._failed or failed
         return self._deferred or (self._receiver.adjust_failure(failed) if self._receiver is not None else failed)
 
     def mark_arrived(self) -> None:
-        """libcurl is done; only we still wait for room."""
+        """libcurl is done; only we still wait for memory."""
         if self._receiver is not None:
             self._receiver.mark_arrived()
 
@@ -133,7 +133,7 @@ class CurlResponse:
 
     def _finish_head(self, taken: int) -> int:
         if 100 <= self.status < 200 and self.status != 101:
-            return taken  # not the answer yet; these bytes still count towards the head's limit
+            return taken  # not the final response; these bytes still count towards the limit of the head
         if self.status < 200:
             return self._reject("switched to another protocol" if self.status == 101 else "not a proper HTTP answer")
         self.headers = headers = Headers(self._header_pairs)
@@ -156,7 +156,7 @@ class CurlResponse:
         self._receiver = BodyReceiver(body, self._request, self._now, self._on_reserved, self._on_budget_exhausted)
         return taken
 
-    # -- room for the body ----------------------------------------------------------------------------------
+    # -- memory for the body --------------------------------------------------------------------------------
 
     def _on_reserved(self, waited_seconds: float, failed: Failed | None) -> None:
         self.received_at = self._loop_time()

@@ -1,4 +1,4 @@
-"""What went wrong in libcurl, in our words: its codes are translated here, once. Its texts name addresses: not used."""
+"""Translates libcurl's error codes, in this one place. Its messages contain addresses and are not used."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tenax.fetch.tunnels import ProxyError, connect_error, credentials_error, so
 from tenax.model import Failed, FailureKind, Value
 from tenax.runtime.open_files import are_files_used_up
 
-# https://curl.se/libcurl/c/libcurl-errors.html, by number: this file can be read without the library.
+# https://curl.se/libcurl/c/libcurl-errors.html, by number: this file can be imported without the library.
 OK: Final = 0
 STOPPED: Final = -1
-"""Not one of libcurl's: we have ended it."""
+"""Not a libcurl code: we ended the transfer."""
 _CONNECT_FAILED: Final = 7
 _PARTIAL_FILE: Final = 18
 _OUT_OF_MEMORY: Final = 27
@@ -30,14 +30,14 @@ _PROXY_FAILED: Final = 97
 _TOO_LONG: Final = 100
 _HTTP2_CODES: Final = frozenset({16, 92})
 
-# Not HTTP/1 or 2 at all, a body that is not what its headers say, headers too long.
+# Not HTTP/1 or 2, a body that contradicts its headers, headers too long.
 _BAD_HTTP_CODES: Final = frozenset({1, 8, _TOO_LONG})
 _BROKEN_CODES: Final = _HTTP2_CODES | {_PARTIAL_FILE, _GOT_NOTHING, _SEND_FAILED, _RECEIVE_FAILED}
-# What comes of certificates that cannot be opened.
+# Results of certificates that cannot be opened.
 _FILE_LIMIT_CODES: Final = frozenset({_OUT_OF_MEMORY, _TLS_FAILED, _CERTIFICATE_REFUSED, _CERTIFICATES_UNREADABLE})
 _RESET_ERRNOS: Final = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
 
-# X509_V_ERR_…, in the words of the other transport.
+# X509_V_ERR_…, in the words of the HTTP transport.
 _CERTIFICATE_REASONS: Final = {
     9: "certificate is not yet valid",
     10: "certificate has expired",
@@ -50,7 +50,7 @@ _CERTIFICATE_REASONS: Final = {
 
 _TLS_REASON: Final = "TLS: no secure connection"
 
-# CURLPX_…: what a SOCKS5 proxy replied, by the number that it sent.
+# CURLPX_…: the reply code of a SOCKS5 proxy.
 _SOCKS_REPLIES: Final = {19: 5, 20: 1, 21: 4, 22: 3, 23: 2, 24: 6, 18: 7, 17: 8, 25: 9}
 _SOCKS_UNKNOWN_USER: Final = frozenset({12, 33})
 _SOCKS_BAD_VERSION: Final = 2
@@ -58,35 +58,35 @@ _SOCKS_CLOSED: Final = frozenset({3, 13, 14, 15, 16, 28, 29, 30})
 
 
 class TransferResult(Value, frozen=True):
-    """How a transfer ended, as libcurl tells it."""
+    """How a transfer ended, as reported by libcurl."""
 
     code: int = OK
     system_error: int = 0
     certificate_error: int = 0
-    """Not 0 either when a handshake with the host has begun and was not finished."""
+    """Also nonzero when a handshake with the host began and did not finish."""
     is_abrupt_close: bool = False
-    """The connection was closed without a word of TLS."""
+    """The connection was closed without a TLS alert."""
     connections: int = 0
-    """That were opened for it; 0: one that was kept, or none."""
+    """Connections opened for it; 0: a kept one, or none."""
     connect_status: int = 0
-    """A proxy's answer to CONNECT."""
+    """A proxy's status for CONNECT."""
     socks_error: int = 0
     proxy_certificate_error: int = 0
 
     @property
     def has_tunnel(self) -> bool:
-        """For one that took too long: whether the proxy had brought us to the host by then."""
+        """For a timeout: whether the proxy had connected us to the host by then."""
         return 200 <= self.connect_status < 300 or self.certificate_error != 0
 
 
 def transfer_failure(result: TransferResult, *, has_started: bool, has_headers: bool) -> Failed:
-    """The failure that an ending other than OK, STOPPED or TIMED_OUT means."""
+    """The failure for any result except OK, STOPPED or TIMED_OUT."""
     if _is_file_limit(result):
         return file_limit_failure()
     match result.code:
         case code if code in _BAD_HTTP_CODES:
             return _bad_http_failure()
-        case code if code == _BAD_CODING:  # of the transfer: those of the content it leaves alone
+        case code if code == _BAD_CODING:  # of the transfer; libcurl does not decode content codings
             return Failed("its Transfer-Encoding was not asked for", FailureKind.BAD_RESPONSE)
         case code if code in _BROKEN_CODES:
             return _broken_transfer_failure(result, has_started, has_headers)
@@ -99,7 +99,7 @@ def transfer_failure(result: TransferResult, *, has_started: bool, has_headers: 
         case code if code == _CONNECT_FAILED:
             return failure_from_error(OSError(result.system_error or None, ""))
         case code if code in (_OUT_OF_MEMORY, _CERTIFICATES_UNREADABLE):
-            # Ours, not the host's; but the URL must not pay for it either.
+            # Our failure, not the host's; it must not use up an attempt of the URL either.
             return Failed("curl could not begin: memory or certificates", FailureKind.INTERNAL, is_site_wide=True)
         case code:
             return (
@@ -110,9 +110,9 @@ def transfer_failure(result: TransferResult, *, has_started: bool, has_headers: 
 
 
 def transfer_proxy_error(result: TransferResult, proxy: Proxy, *, has_started: bool) -> ProxyError | None:
-    """What an ending other than OK, STOPPED or TIMED_OUT says of the proxy.
+    """What a result except OK, STOPPED or TIMED_OUT says about the proxy.
 
-    None: it brought us to the host, or the trouble is our own.
+    None: the proxy connected us to the host, or the failure is our own.
     """
     if _is_file_limit(result):
         return None
@@ -139,7 +139,7 @@ def transfer_proxy_error(result: TransferResult, proxy: Proxy, *, has_started: b
 
 
 def _is_file_limit(result: TransferResult) -> bool:
-    """Whether there was no file descriptor for it: libcurl does not say so of a socket, nor of certificates."""
+    """Whether no file descriptor was left: libcurl does not report it for sockets or certificates."""
     is_unsaid = result.code == _CONNECT_FAILED and not result.system_error and not result.connect_status
     return (is_unsaid or result.code in _FILE_LIMIT_CODES) and are_files_used_up()
 
@@ -163,7 +163,7 @@ def _broken_transfer_failure(result: TransferResult, has_started: bool, has_head
         result.code == _RECEIVE_FAILED and not result.is_abrupt_close and result.system_error not in _RESET_ERRNOS
     )
     is_half_a_head = result.code in _HTTP2_CODES and has_started and not has_headers
-    if is_received or is_half_a_head:  # given up by libcurl itself: a chunk without a length, a head without end
+    if is_received or is_half_a_head:  # ended by libcurl itself: a chunk without a length, a head without end
         return _bad_http_failure()
     return truncated_failure() if has_headers else reset_failure()
 

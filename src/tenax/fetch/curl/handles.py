@@ -1,4 +1,4 @@
-"""libcurl: handles set up to connect where they are told and nowhere else, driven by our event loop."""
+"""libcurl handles that connect only to the given address, driven by our event loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tenax.runtime.open_files import file_share, raise_file_limit
 _MAX_IDLE_CONNECTIONS: Final = 64
 _MAX_IDLE_HANDLES: Final = 64
 Receiver = Callable[[bytes], int]
-"""Takes what arrived; answers with how much it took, or `answer.STOP`."""
+"""Takes received data; returns how much it took, or `answer.STOP`."""
 
 
 class CurlRequest(Value, frozen=True):
@@ -28,25 +28,25 @@ class CurlRequest(Value, frozen=True):
 
     url: str
     address: str
-    """The only one that may be connected to, whatever the URL names."""
+    """The only address that may be connected to, whatever the URL names."""
     port: int
     headers: tuple[bytes, ...]
     connect_timeout_seconds: float
     timeout_seconds: float
-    """For everything."""
+    """Total timeout."""
     is_head: bool = False
     verify_tls: bool = True
     proxy: Proxy | None = None
-    """It is asked for a tunnel to the address."""
+    """The proxy, which is asked for a tunnel to the address."""
     proxy_addresses: tuple[str, ...] = ()
-    """The only ones that the proxy may be connected to at."""
+    """The only addresses at which the proxy may be connected to."""
 
 
 class CurlHandles:
-    """Transfers of one event loop; the handles are used again, and libcurl keeps the connections."""
+    """Transfers of one event loop; handles are reused, and libcurl keeps connections."""
 
     def __init__(self, is_browser: bool) -> None:
-        """Must be made while the event loop runs."""
+        """Must be created while the event loop runs."""
         self._is_browser = is_browser
         self._certificates = ssl.get_default_verify_paths().cafile or ""
         self._idle: list[Curl] = []
@@ -54,12 +54,12 @@ class CurlHandles:
         self._multi.setopt(CurlMOpt.MAXCONNECTS, min(_MAX_IDLE_CONNECTIONS, file_share(raise_file_limit())))
 
     def start_transfer(self, request: CurlRequest, on_header: Receiver, on_body: Receiver) -> Transfer:
-        """Start it. The receivers are called from the event loop, and must not raise."""
+        """Start a transfer. The receivers are called from the event loop, and must not raise."""
         curl = self._idle.pop() if self._idle else self._new_handle()
         pin = _pin_address(curl, request.address, request.port)
         _set_proxy(curl, request.proxy, request.proxy_addresses)
         curl.setopt(CurlOpt.URL, request.url.encode("ascii"))
-        curl.setopt(CurlOpt.HTTPGET, 1)  # takes back an earlier NOBODY
+        curl.setopt(CurlOpt.HTTPGET, 1)  # resets an earlier NOBODY
         curl.setopt(CurlOpt.NOBODY, int(request.is_head))
         curl.setopt(CurlOpt.HTTPHEADER, request.headers)
         curl.setopt(CurlOpt.CONNECTTIMEOUT_MS, max(int(request.connect_timeout_seconds * 1000), 1))
@@ -87,7 +87,7 @@ class CurlHandles:
         self._idle.clear()
 
     def _new_handle(self) -> Curl:
-        """A handle with everything that holds for every request: no memory, no ideas of its own."""
+        """A handle with the options of every request: no state, no defaults of libcurl."""
         curl = Curl(cacert=self._certificates)
         if self._is_browser:
             curl.impersonate(f"chrome{BROWSER_VERSION}", default_headers=False)
@@ -97,7 +97,7 @@ class CurlHandles:
 
 
 class Transfer:
-    """One request on its way. Its future is done when it is over; `finish` must be called in any case, once."""
+    """A running request. Its future is done when it ends; `finish` must always be called, once."""
 
     def __init__(self, handles: CurlHandles, curl: Curl, pin: Any, future: asyncio.Future[None]) -> None:
         self.future = future
@@ -108,17 +108,17 @@ class Transfer:
 
     @property
     def seconds_to_send(self) -> float | None:
-        """How long it took until the request was sent; None while there is no connection yet."""
+        """Time until the request was sent; None while there is no connection."""
         microseconds = self._int_info(CurlInfo.PRETRANSFER_TIME_T)
         return microseconds / 1_000_000 if microseconds > 0 else None
 
     def resume(self) -> None:
-        """Deliver again what a receiver did not want to have yet."""
+        """Deliver again what a receiver did not take."""
         if not self.future.done():
             self._curl.pause(_CONTINUE)
 
     def finish(self) -> TransferResult:
-        """Stop it if it still runs, and let the handle serve others."""
+        """Stop it if it still runs, and return the handle."""
         if not self.future.done():
             ending = self._build_result(STOPPED)
             self._handles.remove(self._curl)
@@ -141,7 +141,7 @@ class Transfer:
             code,
             self._int_info(CurlInfo.OS_ERRNO),
             self._int_info(CurlInfo.SSL_VERIFYRESULT),
-            # Of its texts we only ask this, which no number tells.
+            # The only use of its error text: no code reports this.
             any(sign in error_text for sign in _ABRUPT_CLOSE_TEXTS),
             self._int_info(CurlInfo.NUM_CONNECTS),
             self._int_info(CurlInfo.HTTP_CONNECTCODE),
@@ -164,12 +164,12 @@ _FIXED_OPTIONS: Final[tuple[tuple[CurlOpt, str | int], ...]] = (
     (CurlOpt.HTTP_VERSION, CurlHttpVersion.V2TLS),
     (CurlOpt.FOLLOWLOCATION, 0),
     (CurlOpt.PATH_AS_IS, 1),
-    (CurlOpt.HTTPPROXYTUNNEL, 1),  # no proxy is asked for a page itself: it would look the name up
+    (CurlOpt.HTTPPROXYTUNNEL, 1),  # no proxy gets requests in absolute form: it would look up the name
     (CurlOpt.SUPPRESS_CONNECT_HEADERS, 1),
     (CurlOpt.PROXYAUTH, _BASIC_AUTH),
     (CurlOpt.SOCKS5_AUTH, _BASIC_AUTH),
     (CurlOpt.NETRC, 0),
-    (CurlOpt.HTTP_CONTENT_DECODING, 0),  # `bodies` decodes, within its caps
+    (CurlOpt.HTTP_CONTENT_DECODING, 0),  # `bodies` decodes, within its limits
     (CurlOpt.PIPEWAIT, 1),  # one connection to a host is enough where requests can share it
     (CurlOpt.MAXAGE_CONN, int(KEEP_ALIVE_SECONDS)),
     (CurlOpt.NOSIGNAL, 1),
@@ -177,19 +177,19 @@ _FIXED_OPTIONS: Final[tuple[tuple[CurlOpt, str | int], ...]] = (
 
 
 def _set_proxy(curl: Curl, proxy: Proxy | None, addresses: tuple[str, ...]) -> None:
-    """Through this proxy, or through none, whatever the environment says. Its addresses are looked up by us too."""
-    # A handle serves many: what one request had must be taken back for the next.
+    """Use this proxy or none, regardless of the environment. We look up its addresses too."""
+    # Handles are reused: options of one request must be reset for the next.
     curl.setopt(CurlOpt.NOPROXY, "*" if proxy is None else "")
     curl.setopt(CurlOpt.PROXYUSERNAME, proxy.user if proxy is not None and proxy.user else ffi.NULL)
     curl.setopt(CurlOpt.PROXYPASSWORD, proxy.password if proxy is not None and proxy.user else ffi.NULL)
     if proxy is None:
         curl.setopt(CurlOpt.PROXY, "")
         return
-    place = f"{_bracket_host(proxy.host)}:{proxy.port}"
-    curl.setopt(CurlOpt.PROXY, f"{proxy.scheme}://{place}")
+    proxy_endpoint = f"{_bracket_host(proxy.host)}:{proxy.port}"
+    curl.setopt(CurlOpt.PROXY, f"{proxy.scheme}://{proxy_endpoint}")
     if addresses != (proxy.host,):
-        # The plus: forgotten after a while. One entry serves every transfer, and all name the same proxy.
-        curl.setopt(CurlOpt.RESOLVE, [f"+{place}:{','.join(_bracket_host(address) for address in addresses)}"])
+        # The plus: the entry expires. One entry serves every transfer, and all name the same proxy.
+        curl.setopt(CurlOpt.RESOLVE, [f"+{proxy_endpoint}:{','.join(_bracket_host(address) for address in addresses)}"])
 
 
 def _bracket_host(host: str) -> str:
@@ -197,14 +197,13 @@ def _bracket_host(host: str) -> str:
 
 
 def _pin_address(curl: Curl, address: str, port: int) -> Any:
-    """Whatever host and port the URL names, the connection goes there: nothing is left to look up.
+    """Connect to this address and port, whatever the URL names, so that nothing is left to look up.
 
-    That is also where a proxy is asked to bring us. Unlike CURLOPT_RESOLVE this belongs to the one transfer, and a kept
-    connection is used again only for the same address. It is set by way of the C library: `Curl.setopt` knows no lists
-    but those of headers.
+    A proxy is asked for a tunnel there too. Unlike CURLOPT_RESOLVE it belongs to one transfer, and a kept connection is
+    reused only for the same address. It is set through the C library: `Curl.setopt` only supports lists of headers.
     """
-    goal = f"::{_bracket_host(address)}:{port}".encode("ascii")
-    pin = ffi.gc(lib.curl_slist_append(ffi.NULL, goal), lib.curl_slist_free_all)
+    connect_to = f"::{_bracket_host(address)}:{port}".encode("ascii")
+    pin = ffi.gc(lib.curl_slist_append(ffi.NULL, connect_to), lib.curl_slist_free_all)
     if curl.setopt(CurlOpt.CONNECT_TO, pin) != 0:
-        raise TenaxError("curl cannot be told where to connect: update curl_cffi")
+        raise TenaxError("curl_cffi does not support CURLOPT_CONNECT_TO: update curl_cffi")
     return pin

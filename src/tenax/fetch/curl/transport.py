@@ -1,4 +1,4 @@
-"""HTTP/2, by way of libcurl: for hosts that do not answer the plain client, with a browser's handshake if so wished."""
+"""HTTP/2 through libcurl: for hosts that do not answer the HTTP transport, with a browser's handshake if configured."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
     from tenax.fetch.curl.handles import CurlHandles, Transfer
 
 MAX_ADDRESSES: Final = 4
-"""Of a host that has more, the first ones are tried, one after the other."""
+"""Of more addresses only the first ones are tried, one after the other."""
 SUSPEND_GRACE_SECONDS: Final = 0.5
-"""So long after the deadline libcurl itself sends nothing any more: we tell it to end at the deadline, unless this
-process is put to sleep in between."""
+"""libcurl itself stops sending this long after the deadline. We end it at the deadline, unless this process is
+suspended."""
 _CONNECT_FAILURES: Final = frozenset({FailureKind.CONNECT, FailureKind.TIMEOUT_CONNECT})
 
 
 def curl_install_hint() -> str | None:
-    """What to install for this transport; None when it is there."""
+    """What to install for this transport; None if it is installed."""
     return None if find_spec("curl_cffi") is not None else "curl_cffi is missing: pip install 'tenax[curl]'"
 
 
 class _Call(Value, frozen=True):
-    """One request to one address, by one proxy if there is one."""
+    """One request to one address, through a proxy if there is one."""
 
     request: Request
     target: Target
@@ -61,13 +61,13 @@ class _Call(Value, frozen=True):
 
 
 class CurlTransport:
-    """A `Transport` without memory: no cookies, no cache, no redirects, no look-ups of its own.
+    """A stateless `Transport`: no cookies, no cache, no redirects, no look-ups of its own.
 
     Proxies are asked for tunnels to the checked address, for plain http too.
     """
 
     def __init__(self, fetch: FetchConfig, guard: Guard, clock: Clock, pools: ProxyPools | None = None) -> None:
-        """Must be made while the event loop runs. Guard and pools are shared, and not closed with it."""
+        """Must be created while the event loop runs. Guard and pools are shared, and not closed with it."""
         self._guard = guard
         self._clock = clock
         self._proxy_rotation = ProxyRotation(pools, clock)
@@ -110,7 +110,7 @@ class CurlTransport:
     async def _send_direct(
         self, request: Request, target: Target, addresses: tuple[str, ...], started_at: float, deadline: float
     ) -> Response | Failed | Deferred:
-        """To one address after the other until one can be connected to."""
+        """Try one address after the other until a connection succeeds."""
         answer: Response | Failed | Deferred = Failed("no connection", FailureKind.CONNECT, is_site_wide=True)
         connect_seconds = self._connect_seconds(request) / len(addresses)
         for address in addresses:
@@ -120,7 +120,7 @@ class CurlTransport:
         return answer
 
     def _connect_seconds(self, request: Request) -> float:
-        """Seconds for the look-up, and for the connection."""
+        """Timeout for the look-up, and for the connection."""
         return min(request.connect_timeout_seconds or self._connect_timeout_seconds, request.total_timeout_seconds)
 
     async def _resolve_proxy(self, proxy: Proxy, timeout_seconds: float) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ class CurlTransport:
             while True:
                 late = await self._wait_for_transfer(transfer, answer, call)
                 while answer.is_waiting:
-                    # libcurl is paused, or done already; the time that it waits for us is not the host's.
+                    # libcurl is paused, or already done; waiting for memory does not count as the host's time.
                     if transfer.future.done():
                         answer.mark_arrived()
                     await answer.change_future
@@ -202,7 +202,7 @@ class CurlTransport:
         )
 
     async def _wait_for_transfer(self, transfer: Transfer, answer: CurlResponse, call: _Call) -> Failed | None:
-        """Wait until it is over, or begins or ends to wait for room; what took too long, if something did."""
+        """Wait until it ends, or starts or stops waiting for memory; returns the timeout failure, if any."""
         request = call.request
         began = self._loop.time()
         changed = answer.change_future
@@ -215,7 +215,7 @@ class CurlTransport:
                 )
             else:
                 seconds_to_send = transfer.seconds_to_send
-                sent_at = now if seconds_to_send is None else began + seconds_to_send  # libcurl times the connecting
+                sent_at = now if seconds_to_send is None else began + seconds_to_send  # libcurl measures the connecting
                 until, late = (
                     sent_at + request.headers_timeout_seconds,
                     headers_timeout_failure(request.headers_timeout_seconds),
@@ -228,20 +228,20 @@ class CurlTransport:
         return None
 
     def _start_transfer(self, call: _Call, answer: CurlResponse, timeout_seconds: float) -> Transfer:
-        # Imported when it is first needed: it takes a tenth of a second, and it may not be installed.
+        # Imported on first use: it takes a tenth of a second, and may not be installed.
         from tenax.fetch.curl.handles import CurlHandles, CurlRequest
 
         request, origin = call.request, call.target.origin
         profile = request.profile or self._profile
         if profile not in self._handles:
-            # Each has its own connections: one with another handshake must not serve.
+            # Each has its own connections: one with another handshake must not be reused.
             self._handles[profile] = CurlHandles(profile == "browser")
-        standing = request.default_headers or self._default_headers
-        order = CurlRequest(
+        base_headers = request.default_headers or self._default_headers
+        curl_request = CurlRequest(
             f"{origin.scheme}://{origin.authority}{call.target.path}",
             call.address,
             origin.port,
-            tuple(f"{name}: {value}".encode("ascii") for name, value in (*standing, *request.headers)),
+            tuple(f"{name}: {value}".encode("ascii") for name, value in (*base_headers, *request.headers)),
             call.connect_seconds,
             timeout_seconds,
             request.method == "HEAD",
@@ -249,4 +249,4 @@ class CurlTransport:
             call.proxy,
             call.proxy_addresses,
         )
-        return self._handles[profile].start_transfer(order, answer.on_header, answer.on_body)
+        return self._handles[profile].start_transfer(curl_request, answer.on_header, answer.on_body)

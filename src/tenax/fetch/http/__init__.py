@@ -1,4 +1,4 @@
-"""The plain way: HTTP/1.1 of our own on llhttp. `transport` asks, `connections` keeps, `wire` speaks."""
+"""The HTTP transport: HTTP/1.1 on llhttp. `transport` sends requests, `connections` pools, `wire` is the protocol."""
 
 from tenax.fetch.http.transport import HttpTransport
 

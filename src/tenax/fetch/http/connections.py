@@ -1,4 +1,4 @@
-"""Connections: opened to addresses the guard has checked, and kept for the next request to the same origin."""
+"""Connections to checked addresses, kept for the next request to the same origin."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tenax.runtime.open_files import are_files_used_up, file_share, is_out_of_fi
 
 
 class Route(NamedTuple):
-    """What a connection is for; only a request with the same may use it again."""
+    """What a connection is for; only a request with the same route may reuse it."""
 
     origin: Origin
     verify_tls: bool = True
@@ -30,13 +30,13 @@ class Route(NamedTuple):
 
     @property
     def is_tunnelled(self) -> bool:
-        """False too where an http proxy is asked for the page itself, as is the custom for plain http."""
+        """False too where an http proxy is asked for the page itself, as usual for plain http."""
         return self.proxy is not None and (self.origin.scheme == "https" or self.proxy.scheme == "socks5")
 
 
 @lru_cache(maxsize=4096)
 def direct_route(origin: Origin, verify_tls: bool) -> Route:
-    """The route without a proxy. Remembered, because nearly every request wants one."""
+    """The route without a proxy. Cached, because nearly every request needs one."""
     return Route(origin, verify_tls)
 
 
@@ -66,19 +66,19 @@ class ConnectionPool:
         self._sweep_timer: asyncio.TimerHandle | None = None
 
     def take_idle(self, route: Route) -> PooledConnection | None:
-        """The connection by this route that was used last, taken out; None when there is none."""
-        kept = self._idle.get(route)
-        while kept:
-            _, line = kept.pop()
+        """Take out the most recently used connection of this route; None if there is none."""
+        idle = self._idle.get(route)
+        while idle:
+            _, pooled = idle.pop()
             self._idle_count -= 1
-            if not kept:
+            if not idle:
                 del self._idle[route]
-            if line.connection.is_open:
-                return line
+            if pooled.connection.is_open:
+                return pooled
         return None
 
     def release(self, pooled: PooledConnection) -> None:
-        """Give a connection back after use; one that cannot be used again is let go."""
+        """Return a connection after use; one that cannot be reused is closed."""
         if not pooled.connection.is_open or self._idle_count >= self._max_idle:
             pooled.connection.abort()
             return
@@ -88,7 +88,7 @@ class ConnectionPool:
             self._sweep_timer = self._loop.call_later(KEEP_ALIVE_SECONDS / 2, self._drop_expired)
 
     async def open(self, route: Route, addresses: Sequence[str]) -> PooledConnection:
-        """A new connection straight to one of these addresses. Raises `OSError`, of which `ssl.SSLError` is one."""
+        """A new direct connection to one of these addresses. Raises `OSError`, including `ssl.SSLError`."""
         origin = route.origin
         tls = self._tls_context(route)
         sock = await self._open_socket(addresses, origin.port)
@@ -106,22 +106,22 @@ class ConnectionPool:
     async def connect_proxy(
         self, proxy: Proxy, proxy_addresses: Sequence[str], route: Route, address: str
     ) -> asyncio.Transport:
-        """The first half of a connection by way of a proxy: a bare one to this address. Raises `ProxyError`."""
+        """The first half of a connection through a proxy: plain TCP or TLS to the proxy. Raises `ProxyError`."""
         target = (address, route.origin.port) if route.is_tunnelled else None
         try:
             sock = await self._open_socket(proxy_addresses, proxy.port)
-            # Verified whatever the request says: the proxy is about to hear a password.
+            # Always verified, whatever the request says: the proxy gets a password.
             return await open_tunnel(
                 self._loop, sock, proxy, target, self._verified_tls if proxy.scheme == "https" else None
             )
         except OSError as error:
             failed = failure_from_error(error)
             if failed.kind is FailureKind.INTERNAL:
-                raise  # our own trouble, not the proxy's
+                raise  # our failure, not the proxy's
             raise ProxyError(proxy, failed.why) from None
 
     async def upgrade_tunnel(self, transport: asyncio.Transport, route: Route, address: str) -> PooledConnection:
-        """The second half: from here on it is as if we had connected to the host ourselves. Raises `OSError`."""
+        """The second half: the tunnel becomes a connection to the host. Raises `OSError`."""
         connection = self._new_connection()
         tls = self._tls_context(route)
         if transport.is_closing():
@@ -137,11 +137,11 @@ class ConnectionPool:
         if self._sweep_timer is not None:
             self._sweep_timer.cancel()
         self._drop_idle()
-        self._max_idle = 0  # what is still under way is not kept
-        await asyncio.sleep(0)  # the loop tells each transport that it is closed
+        self._max_idle = 0  # connections still in use are not kept
+        await asyncio.sleep(0)  # lets the loop close each transport
 
     async def _open_socket(self, addresses: Sequence[str], port: int) -> socket.socket:
-        """Raises `OSError`. Where there is no file for it, the idle connections give theirs."""
+        """Raises `OSError`. If no file descriptor is left, idle connections are closed to free some."""
         try:
             return await open_socket(addresses, port)
         except OSError as error:
@@ -152,9 +152,9 @@ class ConnectionPool:
         return await open_socket(addresses, port)
 
     def _drop_idle(self) -> None:
-        for kept in self._idle.values():
-            for _, line in kept:
-                line.connection.abort()
+        for idle in self._idle.values():
+            for _, pooled in idle:
+                pooled.connection.abort()
         self._idle.clear()
         self._idle_count = 0
 
@@ -167,7 +167,7 @@ class ConnectionPool:
         try:
             secure = await self._loop.start_tls(bare, connection, tls, server_hostname=host)
         except TypeError as error:
-            # asyncio trips when TLS within TLS fails, and buries the reason (gh-113214; mended in 3.11.8 and 3.12.2).
+            # asyncio fails when TLS within TLS fails, and hides the reason (gh-113214; fixed in 3.11.8 and 3.12.2).
             bare.abort()
             raise error.__context__ if isinstance(error.__context__, OSError) else ConnectionResetError from None
         except BaseException:
@@ -180,12 +180,12 @@ class ConnectionPool:
     def _drop_expired(self) -> None:
         """Called by the loop while connections are idle."""
         limit = self._loop.time() - KEEP_ALIVE_SECONDS
-        for route, kept in list(self._idle.items()):
-            fresh = [(since, line) for since, line in kept if since > limit and line.connection.is_open]
-            for since, line in kept:
+        for route, idle in list(self._idle.items()):
+            fresh = [(since, pooled) for since, pooled in idle if since > limit and pooled.connection.is_open]
+            for since, pooled in idle:
                 if since <= limit:
-                    line.connection.abort()
-            self._idle_count -= len(kept) - len(fresh)
+                    pooled.connection.abort()
+            self._idle_count -= len(idle) - len(fresh)
             if fresh:
                 self._idle[route] = fresh
             else:
@@ -193,14 +193,14 @@ class ConnectionPool:
         self._sweep_timer = self._loop.call_later(KEEP_ALIVE_SECONDS / 2, self._drop_expired) if self._idle else None
 
     def _tls_context(self, route: Route) -> ssl.SSLContext | None:
-        """For the way to the origin itself; None: it is plain."""
+        """TLS context for the origin itself; None: plain http."""
         if route.origin.scheme != "https":
             return None
         return self._verified_tls if route.verify_tls else self._unverified_tls
 
     @cached_property
     def _verified_tls(self) -> ssl.SSLContext:
-        """Made when it is first needed: reading the system's certificates takes a tenth of a second."""
+        """Created on first use: reading the system's certificates takes a tenth of a second."""
         if are_files_used_up():
             raise OSError(errno.EMFILE, "no file left to read the certificates from")
         return ssl.create_default_context()

@@ -1,4 +1,4 @@
-"""HTTP/1.1: requests over connections that are kept, each made to an address the guard has checked."""
+"""HTTP/1.1 over pooled connections, each to an address that the guard has checked."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Exchange: TypeAlias = tuple[WireResponse, PooledConnection]
 
 
 class HttpTransport:
-    """A `Transport` with pooled connections and no memory: no cookies, no cache, no redirects of its own."""
+    """A stateless `Transport` with pooled connections: no cookies, no cache, no redirects."""
 
     def __init__(self, fetch: FetchConfig, guard: Guard, clock: Clock, pools: ProxyPools | None = None) -> None:
-        """Must be made while the event loop runs. Guard and pools are shared, and not closed with it."""
+        """Must be created while the event loop runs. Guard and pools are shared, and not closed with it."""
         self._guard = guard
         self._clock = clock
         self._proxy_rotation = ProxyRotation(pools, clock)
@@ -86,7 +86,7 @@ class HttpTransport:
         )
 
     def _connect_seconds(self, request: Request) -> float:
-        """Seconds for the look-up, and for the connection."""
+        """Timeout for the look-up, and for the connection."""
         return min(request.connect_timeout_seconds or self._connect_timeout_seconds, request.total_timeout_seconds)
 
     # -- one exchange ---------------------------------------------------------------------------------------
@@ -102,8 +102,8 @@ class HttpTransport:
             if not is_dropped or line.connection.has_received or self._loop.time() >= deadline:
                 self._connections.release(line)
                 return (received, line) if isinstance(received, WireResponse) else received
-            # It was closed while it was idle: the host has not seen this request, or has not begun to answer it.
-            # On a new connection a second try would be impolite: there the request was seen and not answered.
+            # The idle connection was closed: the host has not seen this request, or has not begun to answer. A retry
+            # after a failure on a new connection would be impolite: there the request was seen and not answered.
         opened = await self._open_connection(route, addresses, request, deadline)
         if isinstance(opened, Failed):
             if route.is_tunnelled:
@@ -129,7 +129,7 @@ class HttpTransport:
                 return await self._connections.open(route, addresses)
         except TimeoutError as error:
             if error.errno is not None:
-                return failure_from_error(error)  # the system's own patience, not ours
+                return failure_from_error(error)  # a timeout of the system, not ours
             if until <= deadline:
                 return connect_timeout_failure(patience)
             return total_timeout_failure(request.total_timeout_seconds)
@@ -137,15 +137,17 @@ class HttpTransport:
             return failure_from_error(error)
 
     def _request_head(self, request: Request, target: Target, proxy: Proxy | None = None) -> bytes:
-        """With a proxy: as it is asked for a page itself (RFC 9112, 3.2.2), by someone whom it knows."""
-        own = _format_headers(request.headers) if request.headers else ""
-        standing = _format_headers(request.default_headers) if request.default_headers else self._default_headers
+        """With a proxy: in absolute form (RFC 9112, 3.2.2), with its credentials."""
+        own_headers = _format_headers(request.headers) if request.headers else ""
+        base_headers = _format_headers(request.default_headers) if request.default_headers else self._default_headers
         authority, path = target.origin.authority, target.path
         if proxy is not None:
-            own, path = own + proxy.authorization, f"http://{authority}{path}"
-        return f"{request.method} {path} HTTP/1.1\r\nHost: {authority}\r\n{standing}{own}\r\n".encode("ascii")
+            own_headers, path = own_headers + proxy.authorization, f"http://{authority}{path}"
+        return f"{request.method} {path} HTTP/1.1\r\nHost: {authority}\r\n{base_headers}{own_headers}\r\n".encode(
+            "ascii"
+        )
 
-    # -- by way of a proxy ----------------------------------------------------------------------------------
+    # -- through a proxy ------------------------------------------------------------------------------------
 
     async def _exchange_via_proxy(
         self, proxy: Proxy, request: Request, target: Target, address: str, deadline: float
@@ -157,14 +159,15 @@ class HttpTransport:
             if isinstance(exchanged, tuple) and exchanged[0].status == 407:
                 raise credentials_error(proxy)
             if isinstance(exchanged, Failed) and exchanged.kind is FailureKind.RESET:
-                # For a host that does not answer a proxy has statuses (RFC 9110, 15.6.3). Some hang up all the same.
+                # A proxy has statuses for a host that does not answer (RFC 9110, 15.6.3). Some close the connection
+                # instead.
                 raise ProxyError(proxy, "it closed the connection before an answer", is_declined=True)
         return exchanged
 
     async def _connect_proxy(
         self, route: Route, proxy: Proxy, address: str, began: float, seconds: float
     ) -> asyncio.Transport:
-        """Raises `ProxyError`, and `OSError` when it is not the proxy that has failed."""
+        """Raises `ProxyError`, and `OSError` if the failure is not the proxy's."""
         try:
             async with asyncio.timeout_at(began + seconds):
                 try:

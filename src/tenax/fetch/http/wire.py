@@ -1,7 +1,7 @@
-"""One HTTP/1.1 connection: it sends a request and gathers the answer, within limits on everything.
+"""One HTTP/1.1 connection: sends a request and collects the response, with limits on everything.
 
-The parser is llhttp, by way of httptools; what arrives is parsed, counted and decoded as it arrives, so a body never
-waits in a buffer of ours. Whoever asked is woken once, when all is there.
+The parser is llhttp, through httptools; data is parsed, counted and decoded as it arrives, so a body is never buffered
+first. The caller is woken once, when the response is complete.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from tenax.fetch.http.heads import ContentLengthRepair, is_clean_close, new_pars
 from tenax.fetch.limits import BODILESS_STATUSES, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES, TIMER_SLACK_SECONDS
 from tenax.model import Deferred, Failed, FailureKind, Value
 
-"""Linux has it; it must be set anew for each answer."""
+"""Linux only; it must be set again for each response."""
 
 
 class WireResponse(Value, frozen=True):
-    """A whole answer, as it came over the wire."""
+    """A complete response, as received."""
 
     status: int
     headers: Headers
@@ -54,15 +54,15 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._parser = new_parser(self)
         self.socket: socket.socket | None = None
-        """The one that it reads from, where that is known."""
+        """The socket it reads from, if known."""
         self._done: asyncio.Future[WireResponse | Failed | Deferred] | None = None
         self._is_unusable = False
         """True when the connection cannot carry another exchange."""
         self._is_idle = True
-        """True when no exchange is going on."""
+        """True when no exchange is in progress."""
         self._reset_exchange(None, 0.0)
 
-    # -- for the one who asks -------------------------------------------------------------------------------
+    # -- for the caller -------------------------------------------------------------------------------------
 
     @property
     def is_open(self) -> bool:
@@ -71,16 +71,16 @@ class Connection(asyncio.Protocol):
 
     @property
     def _is_body_waiting(self) -> bool:
-        """Whether the body waits for room."""
+        """Whether the body waits for memory."""
         return self._body is not None and self._body.is_waiting
 
     @property
     def has_received(self) -> bool:
-        """True when anything of the last answer arrived."""
+        """True when any part of the last response arrived."""
         return self._head_bytes > 0
 
     async def exchange(self, head: bytes, request: Request, deadline: float) -> WireResponse | Failed | Deferred:
-        """Send a request's head and wait for the whole answer; `deadline` is in the loop's time."""
+        """Send a request's head and wait for the whole response; `deadline` is in the loop's time."""
         if self._transport is None or not self.is_open:
             return reset_failure()
         if self._loop.time() >= deadline or self._now() >= request.send_by:
@@ -114,7 +114,7 @@ class Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._head_bytes = 0
         self._framing_bytes = 0
-        """Since the headers, or since the last piece of the body: a chunk's extensions, and trailers."""
+        """Since the headers, or since the last piece of the body: chunk extensions and trailers."""
         self._wire_bytes = 0
         self._status = 0
         self._answered_at = 0.0
@@ -125,14 +125,12 @@ class Connection(asyncio.Protocol):
         self._is_ended_by_close = False
         self._pieces: list[bytes] = []
         self._body: BodyReceiver | None = None
-        """Decodes as it comes, when nobody said how much will come, when the beginning is enough, or when there is no
-        room for all of it."""
+        """Decodes incrementally: if the length is unknown, if the beginning is enough, or if memory is short."""
         self._has_eof = False
-        """True when the other side said that this is all; over TLS, so that nobody else can have said it."""
+        """True when the other side ended the response; over TLS, authenticated."""
         self._keeps_connection_at_end: bool | None = None
-        """All of the answer has come while its body waits for room; whether the connection is kept."""
+        """Set when the response is complete but its body waits for memory: whether the connection is kept."""
         self._is_paused = False
-        """Nothing is read from the connection."""
         self._is_idle = request is None
 
     def _complete(self, result: WireResponse | Failed | Deferred, *, keeps_connection: bool) -> None:
@@ -144,14 +142,14 @@ class Connection(asyncio.Protocol):
             self._done.set_result(result)
 
     def _drop_body(self) -> None:
-        """An idle connection keeps nothing of the last answer."""
+        """An idle connection keeps nothing of the last response."""
         self._pieces = []
         if self._body is not None:
             self._body.close()
             self._body = None
 
     def _finish(self, *, keeps_connection: bool) -> None:
-        """All of the answer is here."""
+        """The response is complete."""
         assert self._request is not None and self._headers is not None
         is_page = self._status < 300
         if self._body is not None:
@@ -184,15 +182,14 @@ class Connection(asyncio.Protocol):
         self._complete(received, keeps_connection=keeps_connection)
 
     def _fail(self, failed: Failed) -> None:
-        """No page comes of this. What was to be no page anyway, an error or a redirect, is complete without body."""
+        """End with a failure. A response that is no page (an error, a redirect) is complete without a body."""
         if self._headers is not None and self._status >= 300:
             self._complete_response(b"", keeps_connection=False)
         else:
-            self._complete(
-                self._body.adjust_failure(failed) if self._body is not None else failed, keeps_connection=False
-            )
+            result = self._body.adjust_failure(failed) if self._body is not None else failed
+            self._complete(result, keeps_connection=False)
 
-    # -- room for the body ----------------------------------------------------------------------------------
+    # -- memory for the body --------------------------------------------------------------------------------
 
     def _new_receiver(self, coding: str, max_bytes: int, *, may_truncate: bool = False) -> BodyReceiver:
         assert self._request is not None
@@ -200,7 +197,7 @@ class Connection(asyncio.Protocol):
         return BodyReceiver(body, self._request, self._now, self._on_reserved, self._on_budget_exhausted)
 
     def _pause_for_memory(self) -> None:
-        """Nothing is read meanwhile, and no time of the server's passes."""
+        """Pause reading; the server's timeouts stop meanwhile."""
         if self._timer is not None:
             self._timer.cancel()
         if self._keeps_connection_at_end is None and self._transport is not None and not self._transport.is_closing():
@@ -250,15 +247,15 @@ class Connection(asyncio.Protocol):
         else:
             self._set_timer(silent_until)
 
-    # -- what the loop tells --------------------------------------------------------------------------------
+    # -- loop callbacks -------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is one without saying so
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's transport does not declare it
 
     def data_received(self, data: bytes) -> None:
         if self._is_idle:
-            if data.strip(b"\r\n"):  # an empty line too many is forgiven, as the parser forgives it
-                self.abort()  # nobody asked
+            if data.strip(b"\r\n"):  # extra empty lines are allowed, as by the parser
+                self.abort()  # unsolicited data
             return
         had_headers = self._headers is not None
         self._received_at = self._loop.time()
@@ -324,14 +321,14 @@ class Connection(asyncio.Protocol):
         else:
             self._fail(truncated_failure())
 
-    # -- what the parser tells ------------------------------------------------------------------------------
+    # -- parser callbacks -----------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
         if self._headers is not None:
-            self._is_unusable = True  # an answer to a question that was not asked
+            self._is_unusable = True  # a response without a request
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # After the headers only the trailers of a chunked body can come, and they tell nothing that we would use.
+        # After the headers only the trailers of a chunked body can come, and none of them is used.
         if self._headers is None and len(self._header_pairs) <= MAX_HEADERS:
             self._header_pairs.append((name, value))
 
@@ -340,7 +337,7 @@ class Connection(asyncio.Protocol):
             return
         status = self._parser.get_status_code()
         if 100 <= status < 200 and status != 101:
-            self._header_pairs = []  # not the answer yet; these bytes still count towards the head's limit
+            self._header_pairs = []  # not the final response; these bytes still count towards the limit of the head
             return
         self._status = status
         self._answered_at = self._now()
@@ -351,9 +348,8 @@ class Connection(asyncio.Protocol):
         elif status == 101:
             self._complete(Failed("switched to another protocol", FailureKind.BAD_RESPONSE), keeps_connection=False)
         elif self._request.method == "HEAD":
-            self._complete_response(
-                b"", keeps_connection=False
-            )  # the parser would wait for the body that the length announces
+            # The parser would wait for a body of the announced length.
+            self._complete_response(b"", keeps_connection=False)
         elif status not in BODILESS_STATUSES:
             self._expect_body(headers, self._request)
 
@@ -371,9 +367,9 @@ class Connection(asyncio.Protocol):
             if framing.length > max_bytes:
                 self._fail(too_large_failure(max_bytes))
                 return
-            # A large one takes room as it comes: a server that only announces it would keep it from others.
-            room = request.reservation
-            if room is None or (framing.length <= SMALL_BYTES and room.try_reserve(framing.length)):
+            # A large body reserves memory as it arrives: a mere announcement must not take it from others.
+            reservation = request.reservation
+            if reservation is None or (framing.length <= SMALL_BYTES and reservation.try_reserve(framing.length)):
                 return
         self._body = self._new_receiver(framing.content_coding, max_bytes, may_truncate=takes_beginning)
 
