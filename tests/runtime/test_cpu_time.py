@@ -74,13 +74,43 @@ def test_other_threads_and_other_users_of_the_signal_are_left_alone() -> None:
         signal.signal(signal.SIGVTALRM, before)
 
 
+def test_a_process_that_keeps_the_signal_interrupts_each_block_by_its_own_time() -> None:
+    """The timer of a block runs on behind it: it interrupts neither what comes next nor a block that has time left."""
+    program = """
+from tenax.runtime.cpu_time import cpu_seconds, cut_off, keep_signal
+def busy(seconds):
+    until = cpu_seconds() + seconds
+    while cpu_seconds() < until:
+        pass
+keep_signal()
+for _ in range(2):
+    with cut_off(0.01, KeyError):
+        pass
+    busy(1.0)
+    with cut_off(0.01, KeyError):
+        busy(0.3)
+    with cut_off(60, ValueError):
+        busy(1.0)
+    try:
+        with cut_off(0.01, KeyError):
+            busy(3600)
+    except KeyError:
+        print("cut off")
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], env=ENVIRONMENT, stdout=subprocess.PIPE, check=False, timeout=600
+    )
+    assert (ended.returncode, ended.stdout.split(b"\n")) == (0, [b"cut off", b"cut off", b""])
+
+
 @pytest.mark.parametrize(
     ("work", "code"),
     [
         ("sum(range(10**12))", -signal.SIGXCPU),
         ("[limit.allow(0.1) or busy(0.5) for _ in range(7)]", 0),
+        ("[limit.allow(0.1, cpu_seconds()) or busy(0.5) for _ in range(7)]", 0),
     ],
-    ids=["one piece that does not end", "many that do"],
+    ids=["one piece that does not end", "many that do", "many, with what was used before them"],
 )
 def test_a_process_that_does_not_come_to_an_end_is_ended(work: str, code: int) -> None:
     """Whatever it is doing: a loop in C handles no Python signal."""

@@ -18,7 +18,7 @@ from tenax.extract.html.media_type import MediaKind, sniff_media
 from tenax.extract.html.text_limit import LONG_PAGE_BYTES, MIN_TEXT_CHARS, truncate_text
 from tenax.extract.language.detect import Language, detect_language
 from tenax.extract.metadata.read import parse_robots_hints, read_metadata, skim_metadata
-from tenax.extract.native.binding import NativePage, Unsupported, open_page
+from tenax.extract.native.binding import NativePage, Unsupported, load_native, open_page
 from tenax.extract.native_body import read_body, skim_body
 from tenax.extract.text.fingerprint import content_hash
 from tenax.extract.text.visible import MAX_TEXT_CHARS, plain_text
@@ -137,7 +137,8 @@ def extract_with_dom(
         del decoded  # as text it may take four times the memory
         if len(html) > MAX_TEXT_CHARS and html.count(b"\0") > _MAX_NULS:
             html = html.translate(None, b"\0")
-        dom, html_bytes = Dom(html, budget), len(html)
+        ready = load_native() if with_native else None
+        dom, html_bytes = Dom(html, budget, ready.feed if ready is not None else None), len(html)
         del html
         is_long = (
             html_bytes > LONG_PAGE_BYTES and dom.root is not None and truncate_text(dom.root, with_native=with_native)

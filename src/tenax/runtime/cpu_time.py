@@ -10,44 +10,70 @@ import resource
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Callable
+from types import FrameType, TracebackType
 
 cpu_seconds = time.thread_time
-"""CPU time used by this thread."""
+"""CPU time used by this thread; a system call."""
+passed_seconds = time.monotonic
+"""Time that has passed: an upper bound of a thread's CPU time. No system call."""
 
 GRACE_SECONDS = 0.5
 """Extra time for work that ends itself: its own error is more precise."""
 
 _current_error: Callable[[], Exception] | None = None
 """Raised when the time is used up; None while nothing is limited."""
+_is_kept = False
+"""Whether the signal is reserved for us until this process ends."""
 
 
-@contextmanager
-def limit_cpu_time(seconds: float, error: Callable[[], Exception]) -> Iterator[None]:
+class limit_cpu_time:  # noqa: N801 - used like a function
     """Raise `error()` in the block after it has used this much CPU time, plus a grace period.
 
     It is raised between two Python instructions, so C code is not interrupted. Signals belong to the main thread: in
     other threads, and if SIGVTALRM is used by someone else, the block runs without a limit.
     """
-    global _current_error
-    if not _owns_signal():
-        yield
-        return
-    _current_error = error
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds + GRACE_SECONDS)
-    try:
-        yield
-    finally:
-        _current_error = None
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+    __slots__ = ("_is_limited", "_seconds", "_error")
+
+    def __init__(self, seconds: float, error: Callable[[], Exception]) -> None:
+        self._seconds = seconds
+        self._error = error
+        self._is_limited = False
+
+    def __enter__(self) -> None:
+        global _current_error
+        if (
+            _current_error is None
+            and threading.get_ident() == threading.main_thread().ident
+            and (_is_kept or _owns_signal())
+        ):
+            self._is_limited = True
+            _current_error = self._error
+            signal.setitimer(signal.ITIMER_VIRTUAL, self._seconds + GRACE_SECONDS)
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _why: BaseException | None, _at: TracebackType | None
+    ) -> None:
+        global _current_error
+        if self._is_limited:
+            _current_error = None
+            if not _is_kept:  # else it stays armed: the next block sets it again
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def keep_signal() -> None:
+    """Reserve SIGVTALRM for this process, so that its handler is not looked up for every page.
+
+    For processes in which no other code uses signals. Call it in the main thread.
+    """
+    global _is_kept
+    signal.signal(signal.SIGVTALRM, _interrupt)
+    _is_kept = True
 
 
 def _owns_signal() -> bool:
     """Whether we may use this signal, which is ours from the first use on."""
-    if threading.current_thread() is not threading.main_thread() or _current_error is not None:
-        return False
     handler = signal.getsignal(signal.SIGVTALRM)
     if handler is signal.SIG_DFL:
         signal.signal(signal.SIGVTALRM, _interrupt)
@@ -70,9 +96,9 @@ class ProcessLimit:
         _, self._hard = resource.getrlimit(resource.RLIMIT_CPU)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    def allow(self, seconds: float) -> None:
-        """Allow this much from now on, rounded up, and up to a second more."""
-        soft = int(time.process_time() + seconds) + 2
+    def allow(self, seconds: float, used: float | None = None) -> None:
+        """Allow this much from now on, rounded up, and up to a second more; `used` is the CPU time used so far, if known."""
+        soft = int((time.process_time() if used is None else used) + seconds) + 2
         if soft == self._soft:
             return
         self._soft = soft

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,13 +19,28 @@ from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
 from tenax.extract.document import extract_with_dom
 from tenax.extract.html import parser
 from tenax.extract.html.dom import Dom
+from tenax.extract.html.feed import FED, HANDED_BACK, Feeder
 from tenax.extract.html.parser import MAX_ATTRIBUTES, MAX_DEPTH, PIECE_BYTES, parse
+from tenax.extract.native import binding
 
 HTML = "text/html; charset=utf-8"
 
 
 def whole(html: bytes) -> str | None:
     return LexborHTMLParser(html, options=parser._OPTIONS).html
+
+
+def native_feeder() -> Feeder:
+    ready = binding.load_native()
+    assert ready is not None, "the native code was not built"
+    return ready.feed
+
+
+BOTH = pytest.mark.parametrize("by", ["native", "python"])
+
+
+def feeder_by(name: str) -> Feeder | None:
+    return native_feeder() if name == "native" else None
 
 
 def to_valid_utf8(html: bytes) -> bytes:
@@ -35,20 +51,24 @@ def to_valid_utf8(html: bytes) -> bytes:
 # ---- the same tree ----------------------------------------------------------------------------------------
 
 
+@BOTH
 @pytest.mark.parametrize("file", sorted(PAGES.glob("*.html")), ids=lambda file: file.name)
-def test_pieces_build_the_same_tree(file: Path) -> None:
+def test_pieces_build_the_same_tree(file: Path, by: str) -> None:
     html = to_valid_utf8(file.read_bytes())
-    assert parse(html).tree.html == whole(html)
+    assert parse(html, None, feeder_by(by)).tree.html == whole(html)
 
 
+@BOTH
 @pytest.mark.parametrize("size", [1, 2, 7, 64])
-def test_pieces_may_end_anywhere(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_may_end_anywhere(size: int, by: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parser, "PIECE_BYTES", size)
     monkeypatch.setattr(parser, "MIN_PIECE_BYTES", 1)
+    monkeypatch.setattr(parser, "_spare_parsers", [])
+    feeder = feeder_by(by)
     random = Random(size)
     pages = [to_valid_utf8(data[1:]) for data in seeds("document", PAGES)]
     for html in [*pages, *(to_valid_utf8(mutated(random.choice(pages), 8192, random)) for _ in range(100))]:
-        assert parse(html).tree.html == whole(html)
+        assert parse(html, None, feeder).tree.html == whole(html)
 
 
 @pytest.mark.parametrize("doctype", ["", "<!doctype html>", "<!DOCTYPE html PUBLIC '-//W3C//DTD HTML 3.2//EN'>"])
@@ -107,16 +127,22 @@ LARGE: Final[dict[str, bytes]] = {
 }
 
 
+@BOTH
 @pytest.mark.parametrize(("html", "why"), SHAPES.values(), ids=SHAPES)
-def test_hostile_page_exceeds_a_limit(html: bytes, why: str, within: Callable[[float], None]) -> None:
+def test_hostile_page_exceeds_a_limit(
+    html: bytes, why: str, by: str, within: Callable[[float], None]
+) -> None:
     with pytest.raises(ExtractLimitExceeded, match=f"^too costly to read: .*{why}"):
-        parse(html, CpuBudget(time.thread_time, 2.0 if why == TIME else 60.0))
+        parse(html, CpuBudget(time.thread_time, 2.0 if why == TIME else 60.0), feeder_by(by))
     within(20.0)
 
 
+@BOTH
 @pytest.mark.parametrize("html", LARGE.values(), ids=LARGE)
-def test_page_with_too_many_elements_is_truncated(html: bytes, within: Callable[[float], None]) -> None:
-    parsed = parse(html, CpuBudget(time.thread_time, 60.0))
+def test_page_with_too_many_elements_is_truncated(
+    html: bytes, by: str, within: Callable[[float], None]
+) -> None:
+    parsed = parse(html, CpuBudget(time.thread_time, 60.0), feeder_by(by))
     assert parsed.tree.body is not None
     assert 0 < (parsed.truncated_at or 0) < len(html)
     within(20.0)
@@ -145,7 +171,8 @@ def test_large_page_is_parsed(html: bytes, within: Callable[[float], None]) -> N
     within(20.0)
 
 
-def test_cpu_budget_is_checked_while_parsing() -> None:
+@BOTH
+def test_cpu_budget_is_checked_while_parsing(by: str) -> None:
     """With a clock that advances at every check: parsing stops when the time is used up, at any position."""
     looks = 0
 
@@ -155,12 +182,13 @@ def test_cpu_budget_is_checked_while_parsing() -> None:
         return float(looks)
 
     html = b"<p>words of a page" * 100_000
-    parse(html, CpuBudget(clock, 1e9))
+    feeder = feeder_by(by)
+    parse(html, CpuBudget(clock, 1e9), feeder)
     assert looks * parser.CHECK_EVERY_BYTES >= len(html)
     with pytest.raises(
         ExtractLimitExceeded, match=f"parsing {10 * parser.CHECK_EVERY_BYTES:,} of its {len(html):,} bytes"
     ):
-        parse(html, CpuBudget(clock, 9.5))
+        parse(html, CpuBudget(clock, 9.5), feeder)
 
 
 def test_more_open_elements_make_smaller_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,6 +233,85 @@ def test_parser_works_after_a_hostile_page() -> None:
         with pytest.raises(ExtractLimitExceeded):
             parse(b"<div>" * 20_000)
         assert parse(b"<p>x").tree.html == "<html><head></head><body><p>x</p></body></html>"
+
+
+# ---- native code and Python feed the same pieces ---------------------------------------------------------
+
+MILD: Final[dict[str, bytes]] = {
+    "formatting, opened and closed": b"<p><b id=x><i>words <a href=/here>of a link</a></i></b> and more " * 2_000,
+    "some formatting left open": b"".join(b"<p><b id=%d>words " % n for n in range(30)) + b"<p>x" * 5_000,
+    "formatting in cells": b"<table>" + b"<tr><td><b>a<i>b<td><font color=red>c" * 3_000,
+    "attributes of formatting": b"<p><b " + ATTRIBUTE_NAMES + b">" + b"<p>x" * 1_000,
+    "a tag of several pieces": (b"<img alt='" + b"a > b " * 3_000 + b"' src=x><p>text</p>") * 5,
+    "deep": b"<div>" * 3_000 + b"text " * 10_000,
+    "a value too long to be rebuilt": b"<p><a href='" + b"x " * 3_000 + b"'>" + b"<p>y" * 5_000,
+}
+
+
+def fed(html: bytes, feeder: Feeder | None, monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], str | None, str]:
+    """The sizes of all pieces, the tree, and the reason or the position where parsing ended."""
+    sizes: list[int] = []
+    process = parser._lexbor.lxb_html_parse_chunk_process
+
+    def spied(handle: int, at: int, size: int) -> int:
+        sizes.append(size)
+        answer: int = process(handle, at, size)
+        return answer
+
+    spy = ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(spied)
+    with monkeypatch.context() as patched:
+        patched.setattr(parser, "_spare_parsers", [])
+        patched.setattr(parser, "_process", ctypes.cast(spy, ctypes.c_void_p).value)
+        patched.setattr(parser._lexbor, "lxb_html_parse_chunk_process", spied)
+        try:
+            parsed = parse(html, None, feeder)
+        except ExtractLimitExceeded as error:
+            return sizes, None, str(error)
+    return sizes, parsed.tree.html, str(parsed.truncated_at)
+
+
+ALIKE: Final = MILD | {name: html for name, (html, why) in SHAPES.items() if why != TIME} | LARGE
+
+
+@pytest.mark.parametrize("html", [html[:2_000_000] for html in ALIKE.values()], ids=ALIKE)
+def test_native_and_python_feed_the_same_pieces(html: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[int] = []
+
+    def feeder(feed_at: int) -> int:
+        answers.append(native_feeder()(feed_at))
+        return answers[-1]
+
+    by_native = fed(html, feeder, monkeypatch)
+    assert by_native == fed(html, None, monkeypatch)
+    assert len(by_native[0]) > 1
+    assert answers and set(answers) <= {FED, HANDED_BACK}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_native_and_python_feed_mutated_pages_alike(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parser, "PIECE_BYTES", 256)
+    monkeypatch.setattr(parser, "_PIECE_STEPS", 2_000)
+    random, pages = Random(seed), [to_valid_utf8(data[1:]) for data in seeds("document", PAGES)]
+    html = b"".join(to_valid_utf8(mutated(random.choice(pages), 8192, random)) for _ in range(5))
+    assert fed(html, native_feeder(), monkeypatch) == fed(html, None, monkeypatch)
+
+
+@pytest.mark.parametrize("name", ["formatting, opened and closed", "formatting in cells", "a tag of several pieces"])
+def test_ordinary_pages_are_not_handed_back(name: str) -> None:
+    answers: list[int] = []
+
+    def feeder(feed_at: int) -> int:
+        answers.append(native_feeder()(feed_at))
+        return answers[-1]
+
+    parse(MILD[name], None, feeder)
+    assert set(answers) == {FED}
+
+
+def test_spare_parsers_keep_no_page() -> None:
+    parse(b"<p>words", None, native_feeder())
+    assert parser._spare_parsers
+    assert {one.feed.html for one in parser._spare_parsers} == {None}
 
 
 # ---- extraction of deep trees ---------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from tenax.model import (
     Source,
     count_rule_refusals,
 )
-from tenax.runtime.cpu_time import cpu_seconds, limit_cpu_time
+from tenax.runtime.cpu_time import cpu_seconds, limit_cpu_time, passed_seconds
 from tenax.urls.admit import Rules, admit_links, link_targets, url_list_candidate
 from tenax.urls.normalize import NormalizeOptions, normalize, normalize_options, split_base
 from tenax.urls.priority import GUESS_SOURCES
@@ -108,7 +108,7 @@ def extract_page(
     A document that takes too much CPU time is a failure.
     """
     seconds = max_cpu_seconds(job)
-    budget = CpuBudget(cpu_seconds, seconds, "extract.max_cpu_seconds")
+    budget = CpuBudget(cpu_seconds, seconds, "extract.max_cpu_seconds", clock=passed_seconds)
     try:
         with limit_cpu_time(seconds, budget.limit_error):
             return _extract_page(job, rules, known, known_before, skipped_urls, budget)

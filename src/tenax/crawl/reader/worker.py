@@ -32,8 +32,9 @@ def serve(channel: socket.socket, progress_fileno: int) -> None:
         from tenax.crawl.reader.messages import HEADER, decode_batch, encode_pages_into, max_cpu_seconds
         from tenax.crawl.reader.progress import ReaderProgress
         from tenax.crawl.reader.read_page import Reader
-        from tenax.runtime.cpu_time import ProcessLimit
+        from tenax.runtime.cpu_time import ProcessLimit, keep_signal
     configure_memory()
+    keep_signal()
     stream = channel.makefile("rb", buffering=1024 * 1024)
     reader, progress, limit = Reader(), ReaderProgress(progress_fileno), ProcessLimit()
     rules: Rules | None = None
@@ -47,7 +48,7 @@ def serve(channel: socket.socket, progress_fileno: int) -> None:
         used = time.process_time()
         until = used + MAX_BATCH_CPU_SECONDS
         for job in work.jobs:
-            limit.allow(max_cpu_seconds(job) + KILL_MARGIN_SECONDS)
+            limit.allow(max_cpu_seconds(job) + KILL_MARGIN_SECONDS, used)
             progress.begin()
             pages.append(_extract(reader, job, rules))
             before, used = used, time.process_time()

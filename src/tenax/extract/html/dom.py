@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
 from tenax.extract.budget import CpuBudget
+from tenax.extract.html.feed import Feeder
 from tenax.extract.html.node import Node, tag_number
 from tenax.extract.html.parser import parse
 from tenax.extract.html.walk import Walk
@@ -82,10 +83,10 @@ class Dom:
 
     __slots__ = ("_budget", "_metadata_elements", "_parser", "_walk", "root", "scan", "searcher", "truncated_at")
 
-    def __init__(self, html: str | bytes, budget: CpuBudget | None = None) -> None:
+    def __init__(self, html: str | bytes, budget: CpuBudget | None = None, feeder: Feeder | None = None) -> None:
         """Bytes must be valid UTF-8. Raises `ExtractLimitExceeded`, see `parser.parse`."""
         html = html.encode("utf-8", "replace") if isinstance(html, str) else html
-        self._parser, self.truncated_at = parse(html, budget)
+        self._parser, self.truncated_at = parse(html, budget, feeder)
         """`truncated_at`: the number of bytes in the tree, if not all of them."""
         self._budget = budget
         self.root: Node | None = self._parser.root

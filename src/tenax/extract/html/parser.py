@@ -4,18 +4,19 @@ The parser is lexbor, as bundled with selectolax. Its time is linear for ordinar
 own: a tag may examine every open element, each paragraph rebuilds unclosed formatting, and the attributes of a tag are
 compared with each other. So it gets a few kilobytes at a time. Before each piece we read the parser's own counters: the
 more is open, the smaller the piece, so that none costs much. Every few pieces we check the time and the memory of the
-tree.
+tree. The native code, if available, feeds the pieces between two checks.
 """
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from selectolax import lexbor
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
+from tenax.extract.html.feed import FAILED, FED, HANDED_BACK, Feed, Feeder
 
 MAX_TREE_BYTES: Final = 56 * 1024 * 1024
 """Memory for nodes and attributes: about 350,000 nodes. The rest of the page is not read. With this limit, extraction
@@ -38,6 +39,8 @@ CHECK_EVERY_BYTES: Final = 4 * PIECE_BYTES
 """Usage is checked after this many bytes while little is open; else after every piece."""
 _PIECE_STEPS: Final = 2_000_000
 """Bytes of a piece times open elements: some hundredths of a second at worst."""
+_FEW_OPEN: Final = 400
+"""With at most this many open elements, none of them formatting, a piece has its full size."""
 _FORMATTING_STEPS: Final = 12
 """A tag may rebuild each open formatting element, which costs as much as examining this many open ones; so does each of
 its attributes."""
@@ -66,6 +69,7 @@ _UNSUPPORTED_LEXBOR: Final = "this selectolax contains another lexbor than versi
 
 _pointer, _size, _status = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
 _POINTER_BYTES: Final = ctypes.sizeof(_pointer)
+_HTML_AT: Final[int] = cast("Any", Feed).html.offset
 _SIGNATURES: Final[dict[str, tuple[Any, ...]]] = {
     "lxb_dom_node_parent_noi": (_pointer, _pointer),
     "lxb_dom_node_remove": (None, _pointer),
@@ -98,6 +102,7 @@ def _load_lexbor() -> ctypes.CDLL:
 
 
 _lexbor: Final = _load_lexbor()
+_process: Final = ctypes.cast(_lexbor.lxb_html_parse_chunk_process, _pointer).value
 _marker: Final[int] = _lexbor.lxb_html_tree_active_formatting_marker()
 """Marks the start of a table cell or similar among the formatting elements."""
 
@@ -106,13 +111,16 @@ class _Parser:
     """lexbor's parser and views of its counters. Parses one page at a time."""
 
     __slots__ = (
+        "_first_attribute",
         "_formatting_list",
-        "_last_rebuilt",
         "_rebuilt",
-        "_rebuilt_weight",
         "_token",
+        "_token_before",
         "_tree",
         "attributes",
+        "chunks",
+        "feed",
+        "feed_at",
         "formatting",
         "handle",
         "open_elements",
@@ -125,25 +133,44 @@ class _Parser:
         tokenizer: int = _lexbor.lxb_html_parser_tokenizer_noi(self.handle)
         tree: int = _lexbor.lxb_html_parser_tree_noi(self.handle)
         self._token = _read_pointer(tokenizer, _TOKEN)
+        self._token_before: int | None = None
+        self._first_attribute = _pointer()
         self.attributes = _read_count(tokenizer, _TOKEN_ATTRIBUTES, _OBJECTS_ALLOCATED)
         """Of all tags so far."""
         self.open_elements = _read_count(tree, _OPEN_ELEMENTS, _LIST_LENGTH)
         self.formatting = _read_count(tree, _FORMATTING, _LIST_LENGTH)
         """Formatting elements that are rebuilt where their parent ends, and markers between them."""
+        self.chunks = _size()
+        """Memory chunks of the tree."""
         self._tree = tree
-        self._last_rebuilt = 0, 0
         self._rebuilt: dict[int, int] = {}
-        self._rebuilt_weight = 0
         self._formatting_list = _read_pointer(_read_pointer(tree, _FORMATTING).value or 0, _LIST)
+        self.feed = self._feed()
+        self.feed_at = ctypes.addressof(self.feed)
+
+    def _feed(self) -> Feed:
+        windows = self._token, self.open_elements, self.formatting, self._formatting_list
+        limits = (
+            *(PIECE_BYTES, SMALL_PIECE_BYTES, MIN_PIECE_BYTES, _PIECE_STEPS, _FEW_OPEN, _FORMATTING_STEPS),
+            *(MAX_REBUILT_BYTES, _LARGE_TREE_BYTES // _CHUNK_BYTES, MAX_TREE_BYTES // _CHUNK_BYTES),
+        )
+        return Feed(_process, self.handle, *map(ctypes.addressof, windows), _marker, _FIRST_ATTRIBUTE, *limits)
 
     @property
     def tag(self) -> int:
         """Identifies the current tag as soon as it has attributes; 0 outside of tags."""
         token = self._token.value
-        return (token and _read_pointer(token, _FIRST_ATTRIBUTE).value) or 0
+        if not token:
+            return 0
+        if token != self._token_before:  # nearly always the same: lexbor reuses it
+            self._token_before, self._first_attribute = token, _read_pointer(token, _FIRST_ATTRIBUTE)
+        return self._first_attribute.value or 0
 
-    def begin(self, document: int) -> bool:
-        self._last_rebuilt, self._rebuilt, self._rebuilt_weight = (0, 0), {}, 0
+    def begin(self, document: int, html: bytes = b"") -> bool:
+        self._rebuilt = {}
+        chunks = _tree_memory(document) + _CHUNKS * _POINTER_BYTES
+        self.chunks = _size.from_address(chunks)
+        self.feed.begin(html, chunks, CHECK_EVERY_BYTES)
         return bool(_lexbor.lxb_html_parse_chunk_prepare(self.handle, document) == _OK)
 
     def measure_rebuilt(self) -> int:
@@ -151,10 +178,10 @@ class _Parser:
         count = self.formatting.value
         if not count:
             return 0
-        list_at = self._formatting_list.value or 0
-        last = count, _size.from_address(list_at + (count - 1) * _POINTER_BYTES).value
-        if last != self._last_rebuilt:
-            self._last_rebuilt = last
+        feed, list_at = self.feed, self._formatting_list.value or 0
+        last = _size.from_address(list_at + (count - 1) * _POINTER_BYTES).value
+        if last != feed.rebuilt_last or count != feed.rebuilt_count:
+            feed.rebuilt_last, feed.rebuilt_count = last, count
             before, self._rebuilt = self._rebuilt, dict.fromkeys(_elements_after_marker(list_at, count), 0)
             for element in self._rebuilt:
                 weight = before.get(element)
@@ -164,8 +191,8 @@ class _Parser:
                     if size > MAX_REBUILT_BYTES:
                         _lexbor.lxb_html_tree_active_formatting_remove_by_node(self._tree, element)
                 self._rebuilt[element] = weight
-            self._rebuilt_weight = sum(self._rebuilt.values())
-        return self._rebuilt_weight
+            feed.rebuilt_weight = sum(self._rebuilt.values())
+        return feed.rebuilt_weight
 
     def close(self) -> None:
         _lexbor.lxb_html_parser_destroy(self.handle)
@@ -220,11 +247,11 @@ class ParsedTree(NamedTuple):
 _spare_parsers: Final[list[_Parser]] = []
 
 
-def parse(html: bytes, budget: CpuBudget | None = None) -> ParsedTree:
+def parse(html: bytes, budget: CpuBudget | None = None, feeder: Feeder | None = None) -> ParsedTree:
     """The tree of UTF-8 markup; empty when the parser itself fails.
 
     A page with too many nodes is truncated. Raises `ExtractLimitExceeded` for a page that nests too deep or uses up its
-    budget. Without a budget the time is not limited.
+    budget. Without a budget the time is not limited. `feeder` is that of the native code; None feeds in Python.
     """
     tree, document = _new_document()
     try:
@@ -232,11 +259,12 @@ def parse(html: bytes, budget: CpuBudget | None = None) -> ParsedTree:
     except IndexError:
         parser = _Parser()
     try:
-        parsed_bytes = _parse_pieces(parser, document, html, budget)
+        parsed_bytes = _parse_pieces(parser, document, html, budget, feeder)
     except BaseException:
         parser.close()  # drop the state of the abandoned page
         raise
     _lexbor.lxb_html_parser_clean(parser.handle)
+    parser.feed.html = None  # it may be large
     if len(_spare_parsers) < _MAX_SPARE_PARSERS:
         _spare_parsers.append(parser)
     else:
@@ -269,22 +297,42 @@ def _new_document() -> tuple[LexborHTMLParser, int]:
     return tree, document
 
 
-def _parse_pieces(parser: _Parser, document: int, html: bytes, budget: CpuBudget | None) -> int | None:
+def _parse_pieces(
+    parser: _Parser, document: int, html: bytes, budget: CpuBudget | None, feeder: Feeder | None
+) -> int | None:
     """How many bytes were parsed; None if the parser failed."""
-    handle, process = parser.handle, _lexbor.lxb_html_parse_chunk_process
-    open_elements = parser.open_elements
-    if not parser.begin(document):
+    if not parser.begin(document, html):
         return None
-    watch = _UsageCheck(parser, document, budget)
-    begin = ctypes.cast(ctypes.c_char_p(html), _pointer).value or 0
-    at, end, look_at, tag_before = 0, len(html), CHECK_EVERY_BYTES, 0
-    chunks, many, too_many = watch.chunks, _LARGE_TREE_BYTES // _CHUNK_BYTES, MAX_TREE_BYTES // _CHUNK_BYTES
+    feed, feed_at, end = parser.feed, parser.feed_at, len(html)
+    watch, at = _UsageCheck(parser, budget), 0
     while at < end:
-        size = _PIECE_STEPS // (1 + open_elements.value + _FORMATTING_STEPS * parser.measure_rebuilt())
-        if size < PIECE_BYTES:
-            size, look_at = max(size, MIN_PIECE_BYTES), 0
-        else:
-            size = PIECE_BYTES
+        said = feeder(feed_at) if feeder is not None else _feed_pieces(parser, html)
+        if said == FAILED:
+            return None
+        if said == HANDED_BACK:
+            feeder = None
+            continue
+        at = feed.at
+        if watch.is_full_at(at, end):
+            break
+        feed.look_at = at + CHECK_EVERY_BYTES
+    return at if _lexbor.lxb_html_parse_chunk_end(parser.handle) == _OK else None
+
+
+def _feed_pieces(parser: _Parser, html: bytes) -> int:
+    """Feed until the next check is due. Same rules as `native/feed.c`, which hands back pages that take long to measure."""
+    feed, handle, process = parser.feed, parser.handle, _lexbor.lxb_html_parse_chunk_process
+    open_elements, formatting, chunks = parser.open_elements, parser.formatting, parser.chunks
+    begin = _pointer.from_buffer(feed, _HTML_AT).value or 0
+    at, end, look_at, tag_before = feed.at, feed.end, feed.look_at, feed.tag_before
+    piece, many, too_many = feed.piece_bytes, feed.many_chunks, feed.too_many_chunks
+    is_look_due = False
+    while at < end and not is_look_due:
+        size = piece
+        if formatting.value or open_elements.value > _FEW_OPEN:
+            most = _PIECE_STEPS // (1 + open_elements.value + _FORMATTING_STEPS * parser.measure_rebuilt())
+            if most < size:
+                size, is_look_due = max(most, MIN_PIECE_BYTES), True
         if size > SMALL_PIECE_BYTES and chunks.value > many:
             size = SMALL_PIECE_BYTES
         tag = parser.tag
@@ -295,31 +343,25 @@ def _parse_pieces(parser: _Parser, document: int, html: bytes, budget: CpuBudget
         if size > end - at:
             size = end - at
         if process(handle, begin + at, size) != _OK:
-            return None
+            return FAILED
         at += size
-        if at >= look_at or chunks.value > too_many:
-            watch.check(at, end)
-            if watch.is_tree_full():
-                break
-            look_at = at + CHECK_EVERY_BYTES
-    watch.check(at, end)
-    return at if _lexbor.lxb_html_parse_chunk_end(handle) == _OK else None
+        is_look_due = is_look_due or at >= look_at or chunks.value > too_many
+    feed.at, feed.tag_before = at, tag_before
+    return FED
 
 
 class _UsageCheck:
     """Time and memory that a page has used so far."""
 
-    __slots__ = ("_attributes_before", "_budget", "_parser", "_tag", "chunks")
+    __slots__ = ("_attributes_before", "_budget", "_parser", "_tag")
 
-    def __init__(self, parser: _Parser, document: int, budget: CpuBudget | None) -> None:
+    def __init__(self, parser: _Parser, budget: CpuBudget | None) -> None:
         self._parser = parser
         self._budget = budget
-        self.chunks = _size.from_address(_tree_memory(document) + _CHUNKS * _POINTER_BYTES)
-        """Memory chunks of its tree."""
         self._tag = self._attributes_before = 0
 
-    def check(self, at: int, end: int) -> None:
-        """Raises `ExtractLimitExceeded`."""
+    def is_full_at(self, at: int, end: int) -> bool:
+        """Whether the tree has reached its memory limit. Raises `ExtractLimitExceeded`."""
         if self._budget is not None and self._budget.is_exhausted():
             self._budget.check(f"parsing {at:,} of its {end:,} bytes")
         parser = self._parser
@@ -330,11 +372,7 @@ class _UsageCheck:
             self._tag, self._attributes_before = tag, attributes  # too few so far to matter
         elif tag and attributes - self._attributes_before > MAX_ATTRIBUTES:
             raise ExtractLimitExceeded(f"a tag has more than {MAX_ATTRIBUTES:,} attributes")
-
-    def is_tree_full(self) -> bool:
-        """Whether the tree has reached its memory limit."""
-        attributes = self._parser.attributes.value
-        return self.chunks.value * _CHUNK_BYTES + attributes * _TOKEN_ATTRIBUTE_BYTES > MAX_TREE_BYTES
+        return parser.chunks.value * _CHUNK_BYTES + attributes * _TOKEN_ATTRIBUTE_BYTES > MAX_TREE_BYTES
 
 
 def _tree_memory(document: int) -> int:

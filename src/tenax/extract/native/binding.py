@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 from selectolax import lexbor
 
+from tenax.extract.html.feed import Feeder
 from tenax.extract.html.links import Link
 from tenax.extract.native.build import library_path
 from tenax.model import Value
@@ -91,6 +92,8 @@ class NativeLibrary:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self.functions = library
+        self.feed: Feeder = library.native_feed
+        """Feeds the parser, see `html.parser`."""
         self._spare_pages: list[int] = []
 
     def acquire_page(self) -> int:
@@ -258,6 +261,7 @@ def _declare_functions(library: ctypes.CDLL) -> ctypes.CDLL:
         "native_unicode_version": (ctypes.c_char_p,),
         "native_node_fields": (None, pointer, pointer),
         "native_attributes_match": (ctypes.c_bool, pointer),
+        "native_feed": (ctypes.c_int, pointer),
         "native_open": (size, pointer, pointer, ctypes.c_bool, answer),
         "native_truncate_text": (ctypes.c_bool, pointer, count),
         "native_skim": (size, pointer, answer),
