@@ -54,7 +54,7 @@ def test_files_and_variables_count_and_a_directory_needs_no_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "tenax.toml").write_text(f'[hosts]\nurl = "{REDIS}"\n')
+    (tmp_path / "tenax.toml").write_text(f'[redis]\nurl = "{REDIS}"\n')
     monkeypatch.setenv("TENAX_DATABASE_URL", POSTGRES)
     for words, needs in ((["status"], ("postgres", "redis")), (["status", "--dir", "x"], ("redis",))):
         args = parse_arguments(VERBS, words)

@@ -79,7 +79,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["export", "--format", "pdf"], "pdf"),
         (["export", "--where", "colour=red"], "no field `colour`"),
         (["status"], "no crawl in"),
-        (["status", "extra"], "more than `tenax status` takes"),
+        (["status", "extra"], "too many for `tenax status`"),
         (["explain", "https://example.org/"], "no crawl in"),
         (["explain", "foo"], "tenax: `foo` is not a URL; write it like https://example.org/"),
         (["dead-letters", "replay"], "their URLs, or --all"),

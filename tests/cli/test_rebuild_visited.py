@@ -31,21 +31,21 @@ def test_it_says_how_many_went_out_and_came_in(
     asyncio.run(admitted(postgres, 5))
     filter_on = ("--database", postgres, "--set", f"redis.url={redis}", "--set", "database.visited_filter=true")
     assert run(*filter_on) == 0
-    assert capsys.readouterr().out == "Took 0 URLs out of the filter and put 5 URLs in.\n"
+    assert capsys.readouterr().out == "Removed 0 URLs from the filter, added 5 URLs.\n"
     assert run(*filter_on) == 0
-    assert capsys.readouterr().out == "Took 5 URLs out of the filter and put 5 URLs in.\n"
+    assert capsys.readouterr().out == "Removed 5 URLs from the filter, added 5 URLs.\n"
     assert redis_server.say("SCARD", "crawler:visited_urls") == b":5\r\n"
 
 
 def test_it_says_that_nobody_asks_the_filter(postgres: str, redis: str, capsys: pytest.CaptureFixture[str]) -> None:
     asyncio.run(admitted(postgres, 1))
     assert run("--database", postgres, "--set", f"redis.url={redis}") == 0
-    assert "No worker asks it: `database.visited_filter` is off." in capsys.readouterr().out
+    assert "Workers do not use it: `database.visited_filter` is off." in capsys.readouterr().out
 
 
 def test_it_needs_both_servers(postgres: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--database", postgres) == 2
-    assert "the filter of known URLs stands in Redis, before a database on a server" in capsys.readouterr().err
+    assert "the filter of known URLs is in Redis and belongs to a database on a server" in capsys.readouterr().err
 
 
 def test_progress_is_told_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,15 +114,15 @@ def test_files_and_pipes_get_lines_and_quiet_gets_nothing() -> None:
 
 def test_a_line_has_the_facts(capsys: pytest.CaptureFixture[str]) -> None:
     view = choose_view(loaded(LogConfig()), CrawlOptions(("https://example.org",), Location(Path("out"))))
-    rest = HostBackoff("https://example.org", 143.0, "rate limited")
+    host = HostBackoff("https://example.org", 143.0, "rate limited")
     view.begin(["resuming"])
-    view.draw(Progress(100.0, 7.0, pages=12, waiting=3, failures={"dns": 1}, backing_off=(rest,), hosts_backing_off=1))
+    view.draw(Progress(100.0, 7.0, pages=12, waiting=3, failures={"dns": 1}, backing_off=(host,), hosts_backing_off=1))
     view.finish(Progress(100.0, 8.0, pages=13))
     first, second, third, fourth = capsys.readouterr().err.splitlines()
     assert first.endswith("notice text=resuming")
-    assert second.endswith("crawl started out=out")
+    assert second.endswith("crawl started location=out")
     assert "crawling pages=12 per_second=0.0 waiting=3" in third
-    assert 'failures={"dns": 1} resting="https://example.org for 43 s: rate limited"' in third
+    assert 'failures={"dns": 1} backing_off="https://example.org for 43 s: rate limited"' in third
     assert "crawl ended pages=13" in fourth
 
 

@@ -21,7 +21,7 @@ def test_what_does_not_end_in_time_is_stopped_at_once(capsys: pytest.CaptureFixt
         deadline.start()
         assert is_ended.wait(60)
     assert codes == [EXIT_INTERRUPTED]
-    assert capsys.readouterr().err == "tenax: stopped at once; it did not end within 0.01 seconds; nothing is lost\n"
+    assert capsys.readouterr().err == "tenax: stopped at once; it did not stop within 0.01 seconds; nothing is lost\n"
 
 
 @pytest.mark.parametrize("is_asked", [True, False])

@@ -1,4 +1,4 @@
-"""Each bad manner does what its row on the front page says."""
+"""Each bad behaviour does what its row on the front page says."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tenax.demo.site import respond
 
 SITE = Site(pages_per_host=30)
 ORIGINS = tuple(f"http://127.0.0.{number}:8000" for number in range(1, 7))
-HOME = {manner.name: manner.home_host for manner in BEHAVIOURS}
+HOME = {behaviour.name: behaviour.home_host for behaviour in BEHAVIOURS}
 
 
-def ask(manner: str, path: str, query: str = "", **asked: int) -> Answer:
-    return respond(SITE, HOME[manner], Request(path, query, **asked), ORIGINS)
+def ask(behaviour: str, path: str, query: str = "", **asked: int) -> Answer:
+    return respond(SITE, HOME[behaviour], Request(path, query, **asked), ORIGINS)
 
 
 def links(answer: Answer) -> list[str]:
@@ -29,25 +29,25 @@ def links(answer: Answer) -> list[str]:
 def test_the_table_on_the_front_page_lists_every_manner_where_it_lives() -> None:
     rows = re.findall(r"^\| ([a-z-]+) \| (\d) \|(.*)$", tenax.demo.__doc__ or "", re.MULTILINE)
     assert [(name, int(home), "(slow)" in text) for name, home, text in rows] == [
-        (manner.name, manner.home_host, manner.is_slow) for manner in BEHAVIOURS
+        (behaviour.name, behaviour.home_host, behaviour.is_slow) for behaviour in BEHAVIOURS
     ]
 
 
-@pytest.mark.parametrize("manner", BEHAVIOURS, ids=lambda manner: manner.name)
-def test_every_manner_is_linked_and_what_it_stores_is_there(manner: tenax.demo.behaviours.Behaviour) -> None:
-    page = ask(manner.name, "/curiosities")
-    assert set(manner.links) <= set(links(page))
-    for path in manner.expected_paths:
-        answer = ask(manner.name, *path.split("?"), path_requests=3)
+@pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=lambda behaviour: behaviour.name)
+def test_every_manner_is_linked_and_what_it_stores_is_there(behaviour: tenax.demo.behaviours.Behaviour) -> None:
+    page = ask(behaviour.name, "/curiosities")
+    assert set(behaviour.links) <= set(links(page))
+    for path in behaviour.expected_paths:
+        answer = ask(behaviour.name, *path.split("?"), path_requests=3)
         assert (answer.status, answer.cut_after_bytes, answer.drip_seconds) == (200, None, 0)
 
 
 @pytest.mark.parametrize(
-    ("manner", "path", "status"),
+    ("behaviour", "path", "status"),
     [("missing", "/lost", 404), ("gone", "/closed-for-ever", 410), ("disallowed", "/private/accounts", 200)],
 )
-def test_statuses(manner: str, path: str, status: int) -> None:
-    assert ask(manner, path).status == status
+def test_statuses(behaviour: str, path: str, status: int) -> None:
+    assert ask(behaviour, path).status == status
 
 
 def test_robots_close_the_private_section_which_every_page_links_to() -> None:
@@ -65,7 +65,7 @@ def test_one_host_asks_for_a_delay() -> None:
 
 
 @pytest.mark.parametrize(
-    ("manner", "path", "to"),
+    ("behaviour", "path", "to"),
     [
         ("redirect-disallowed", "/side-door", "/private/accounts"),
         ("redirect-chain", "/old-address", ORIGINS[5] + "/older-address"),
@@ -76,8 +76,8 @@ def test_one_host_asks_for_a_delay() -> None:
         ("redirect-file", "/passwords", "file:///etc/passwd"),
     ],
 )
-def test_redirects(manner: str, path: str, to: str) -> None:
-    answer = ask(manner, path)
+def test_redirects(behaviour: str, path: str, to: str) -> None:
+    answer = ask(behaviour, path)
     assert answer.status in (301, 302)
     assert dict(answer.headers)["Location"] == to
 
@@ -150,7 +150,7 @@ def test_what_is_sent_badly() -> None:
 
 def test_a_host_without_manners_has_none() -> None:
     plain = Site(behaviours="none")
-    for manner in BEHAVIOURS:
-        for path in (*manner.links, "/curiosities"):
-            assert respond(plain, manner.home_host, Request(path, path_requests=3), ORIGINS).status == 404
+    for behaviour in BEHAVIOURS:
+        for path in (*behaviour.links, "/curiosities"):
+            assert respond(plain, behaviour.home_host, Request(path, path_requests=3), ORIGINS).status == 404
     assert robots_txt(plain, 0).endswith("Disallow:\n")

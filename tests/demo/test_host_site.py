@@ -17,8 +17,8 @@ def test_a_host_has_as_many_pages_as_asked(pages: int, index: int) -> None:
 
 @pytest.mark.parametrize("index", range(6))
 def test_every_tag_has_articles(index: int) -> None:
-    place = build_host_site(Site(pages_per_host=MIN_PAGES_PER_HOST), index)
-    assert all(tag_articles(place, tag) for tag in range(len(place.theme.tags)))
+    host = build_host_site(Site(pages_per_host=MIN_PAGES_PER_HOST), index)
+    assert all(tag_articles(host, tag) for tag in range(len(host.theme.tags)))
 
 
 def test_hosts_beyond_the_themes_are_other_towns() -> None:

@@ -1,4 +1,4 @@
-"""The server on real sockets: what it keeps, what it survives, and its bad manners on the wire."""
+"""The server on real sockets: what it keeps, what it survives, and its bad behaviour on the wire."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_many_requests_on_one_connection() -> None:
 
 async def test_a_taken_port_is_said_in_a_sentence() -> None:
     async with serve(SMALL) as origins:
-        with pytest.raises(UsageError, match="is taken"):
+        with pytest.raises(UsageError, match="is in use"):
             async with serve(SMALL, port=int(origins[0].rpartition(":")[2])):
                 pass
 

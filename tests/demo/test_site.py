@@ -32,10 +32,10 @@ def test_another_seed_is_another_county() -> None:
     assert bodies(Site(seed=1), 0)["/"] != bodies(Site(seed=2), 0)["/"]
 
 
-@pytest.mark.parametrize("manners", ["none", "quick"])
+@pytest.mark.parametrize("behaviours", ["none", "quick"])
 @pytest.mark.parametrize("hosts", [1, 3, 7])
-async def test_a_crawl_finds_what_is_expected_each_page_once(hosts: int, manners: BehaviourSet) -> None:
-    site = Site(hosts=hosts, pages_per_host=30, behaviours=manners)
+async def test_a_crawl_finds_what_is_expected_each_page_once(hosts: int, behaviours: BehaviourSet) -> None:
+    site = Site(hosts=hosts, pages_per_host=30, behaviours=behaviours)
     async with serve(site) as origins:
         stored = await asyncio.to_thread(crawl, origins)
     assert stored.keys() == expected_pages(site, origins)

@@ -22,13 +22,13 @@ FAST = (
     *("--set", "hosts.budget_failures=1000"),
 )
 PAGE_FACTS = ("content_hash", "content_length", "status", "title", "kind", "language", "links_count", "text")
-"""By which way a page is found first, and so its depth, is a matter of time."""
+"""Without the depth: by which link a page is found first depends on timing."""
 ASKING_SECONDS = 0.1
-"""Between two questions to the database: each is a connection of its own, and would take from the workers their time."""
+"""Between two status queries: each opens a connection and takes time from the workers."""
 
 
 class Cluster(NamedTuple):
-    """A database on PostgreSQL, hosts in Redis, and what workers must be told to crawl sites of this machine."""
+    """A database on PostgreSQL, hosts in Redis, and what workers need to crawl sites of this machine."""
 
     database: str
     hosts: str
@@ -89,14 +89,14 @@ class Result(NamedTuple):
 def result_of(*flags: str | Path, cwd: Path | None = None) -> Result:
     """Of the crawl that these flags name."""
     questions = (("export",), ("dead-letters", "list", "--json"), ("status", "--json"))
-    export, letters, status = in_one_process(*((*words, *flags) for words in questions), cwd=cwd)
+    export, dead_letters, status = in_one_process(*((*words, *flags) for words in questions), cwd=cwd)
     lines = [json.loads(line) for line in export.splitlines()]
     counts = json.loads(status)
     pages = {line["url"]: tuple(line.get(name) for name in PAGE_FACTS) for line in lines}
     assert len(pages) == len(lines), "each page once"
     return Result(
         pages,
-        {letter["url"]: letter["cause"] for letter in map(json.loads, letters.splitlines())},
+        {line["url"]: line["cause"] for line in map(json.loads, dead_letters.splitlines())},
         {name: count for name, count in counts["outcomes"].items() if name not in ("deferred", "missed")},
         {name: count for name, count in counts.get("refusals", {}).items() if not name.startswith("guess")},
         counts["settled"] - counts["outcomes"].get("missed", 0),

@@ -18,14 +18,14 @@ def _nothing_is_left_running() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    """Two hosts with good manners, which link to each other; for all tests together."""
+    """Two well-behaved hosts that link to each other; shared by all tests."""
     with serving(Site(hosts=2, pages_per_host=30, behaviours="none"), tmp_path_factory.mktemp("calm") / "log") as demo:
         yield demo
 
 
 @pytest.fixture(scope="session")
 def rude(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    """Six hosts, each with its own bad manners."""
+    """Six hosts, each with its own bad behaviour."""
     with serving(Site(hosts=6, pages_per_host=24, behaviours="quick"), tmp_path_factory.mktemp("rude") / "log") as demo:
         yield demo
 

@@ -204,7 +204,7 @@ def serving(site: Site, log: Path, port: int = 0) -> Iterator[Demo]:
 # ---- what a crawl left behind -----------------------------------------------------------------------------
 
 
-def told(out: Path) -> list[dict[str, Any]]:
+def page_lines(out: Path) -> list[dict[str, Any]]:
     """The lines of `pages.jsonl`, each of them whole."""
     data = (out / "pages.jsonl").read_bytes()
     assert not data or data.endswith(b"\n")
@@ -212,7 +212,7 @@ def told(out: Path) -> list[dict[str, Any]]:
 
 
 def urls(out: Path) -> list[str]:
-    return [line["url"] for line in told(out)]
+    return [line["url"] for line in page_lines(out)]
 
 
 def stored(out: Path) -> list[str]:
@@ -224,7 +224,7 @@ def stored(out: Path) -> list[str]:
 def holds_once(out: Path, pages: set[str]) -> bool:
     """Each of these pages exactly once, in the database and in the file, and nothing else."""
     wanted = sorted(pages)
-    seqs = [line["seq"] for line in told(out)]
+    seqs = [line["seq"] for line in page_lines(out)]
     return sorted(stored(out)) == sorted(urls(out)) == wanted and seqs == list(range(1, len(wanted) + 1))
 
 

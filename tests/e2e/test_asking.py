@@ -1,4 +1,4 @@
-"""What a crawl can be asked afterwards: explain, status, export, dead letters."""
+"""What a crawl can be asked afterwards: explain, status, export, failed URLs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Crawled
-from tests.e2e.program import in_one_process, status, tenax, together, told, urls
+from tests.e2e.program import in_one_process, page_lines, status, tenax, together, urls
 
 # ---- explain ----------------------------------------------------------------------------------------------
 
@@ -21,29 +21,32 @@ STORIES = {
         "{2}/./tags/../visit?utm_source=letter&sid=1#map",
         ["/visit\n", "normalised", "tracking or session parameters dropped: utm_source, sid", "Visited and stored"],
     ),
-    "a second try": ("{2}/moody", ["failed, server error: HTTP 500", "one attempt spent", "visit 3", "fetched"]),
+    "a second try": (
+        "{2}/moody",
+        ["failed, server error: HTTP 500", "one failed attempt counted", "visit 3", "fetched"],
+    ),
     "closed by robots.txt": (
         "{0}/private/accounts",
         ["Not fetched: ", "robots.txt does not allow it", "✗ robots.txt forbids it"],
     ),
     "a redirect": ("{5}/old-address", ["redirected, HTTP 301, to http://127.0.0.6", "/older-address", "→ done"]),
-    "where it led": ("{5}/found-at-last", ["by a redirect of", "answered HTTP 301 and led on"]),
+    "where it led": ("{5}/found-at-last", ["by a redirect of", "redirected, HTTP 301"]),
     "a redirect out of scope": ("{5}/cloud", ["to http://169.254.169.254/latest/meta-data/; not followed: scope"]),
     "a redirect into what is closed": ("{0}/side-door", ["redirected, HTTP 302, to http://127.0.0.1"]),
-    "a dead letter": ("{2}/cut-short", ["Given up: the body ends too early (tried 3 times)", "visit 3", "given up:"]),
+    "a failed URL": ("{2}/cut-short", ["Given up: the body ends too early (tried 3 times)", "visit 3", "given up:"]),
     "a loop": ("{5}/and-round", ["Given up: redirect loop", "by a redirect of"]),
     "a bomb": ("{4}/bomb", ["Given up: larger than 10485760 bytes"]),
     "not found": ("{0}/lost", ["failed, not found: HTTP 404", "→ done"]),
-    "marked noindex": ("{1}/unlisted", ["answered, but not kept: noindex"]),
-    "not a page": ("{3}/picture", ["answered, but not kept: content"]),
-    "out of scope": ("https://example.org/", ["Never admitted: the rule `scope` refuses it", "judged now"]),
+    "marked noindex": ("{1}/unlisted", ["rejected, not stored: noindex"]),
+    "not a page": ("{3}/picture", ["rejected, not stored: content"]),
+    "out of scope": ("https://example.org/", ["Never admitted: the rule `scope` refuses it", "by the current rules"]),
     "a trap": (
         "{5}/calendar?year=2061&month=1",
         ["Never admitted: the rule `trap:calendar_years` refuses it", "`urls.calendar_years`"],
     ),
     "another trap": ("{4}/echo/a/b/a/b/a/b/", ["the rule `trap:max_repeated_segments` refuses it"]),
-    "never offered": ("{1}/nobody/links/here", ["Never offered: no stored page links to it"]),
-    "never offered, and closed": ("{0}/private/other", ["It would be admitted, then refused by robots.txt."]),
+    "never found": ("{1}/nobody/links/here", ["Never found: no stored page links to it"]),
+    "never found, and closed": ("{0}/private/other", ["It would be admitted, then refused by robots.txt."]),
     "marked nofollow": ("{1}/quiet/nook", ["Never admitted: every link to it is marked nofollow"]),
 }
 
@@ -64,9 +67,9 @@ def test_the_life_of_a_url(explained: dict[str, str], name: str) -> None:
 
 def test_explain_for_programs(crawled: Crawled) -> None:
     answer = json.loads(tenax("explain", f"{crawled.demo.origins[2]}/moody", "--json", "--dir", crawled.out).out)
-    assert [visit["outcome"]["type"] for visit in answer["life"]["visits"]][-3:] == ["failed", "failed", "fetched"]
-    assert answer["life"]["state"] == "settled"
-    assert answer["life"]["via"] == f"{crawled.demo.origins[2]}/curiosities"
+    assert [visit["outcome"]["type"] for visit in answer["history"]["visits"]][-3:] == ["failed", "failed", "fetched"]
+    assert answer["history"]["state"] == "settled"
+    assert answer["history"]["via"] == f"{crawled.demo.origins[2]}/curiosities"
 
 
 # ---- status -----------------------------------------------------------------------------------------------
@@ -80,8 +83,8 @@ def test_status_of_a_complete_crawl(crawled: Crawled) -> None:
     assert not counts.get("waiting")
     assert not counts.get("is_running")
     text = tenax("status", "--dir", crawled.out).out
-    assert "Nothing is waiting. `tenax dead-letters list` shows what was given up." in text
-    assert f"told jsonl    {len(crawled.demo.pages)} events, all of them" in text
+    assert "Nothing is waiting. `tenax dead-letters list` shows the failed URLs." in text
+    assert f"events        {len(crawled.demo.pages)} events written to pages.jsonl\n" in text
 
 
 # ---- export -----------------------------------------------------------------------------------------------
@@ -93,7 +96,7 @@ def test_export_as_json_lines(crawled: Crawled) -> None:
     assert {page["url"] for page in pages} == crawled.demo.pages
     assert len(pages) == len(crawled.demo.pages)
     texts = {page["url"]: page["text"] for page in pages}
-    assert texts == {line["url"]: line["text"] for line in told(crawled.out)}
+    assert texts == {line["url"]: line["text"] for line in page_lines(crawled.out)}
 
 
 def test_export_as_a_table(crawled: Crawled, tmp_path: Path) -> None:
@@ -102,7 +105,7 @@ def test_export_as_a_table(crawled: Crawled, tmp_path: Path) -> None:
     assert answer.code == 0
     with file.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
-    wanted = {line["url"] for line in told(crawled.out) if line["kind"] == "article"}
+    wanted = {line["url"] for line in page_lines(crawled.out) if line["kind"] == "article"}
     assert {row["url"] for row in rows} == wanted
     assert answer.err == f"{len(wanted)} pages written to {file}\n"
 
@@ -119,7 +122,7 @@ def test_export_as_files(crawled: Crawled, tmp_path: Path) -> None:
 
 
 def test_export_where_everything_given_holds(crawled: Crawled) -> None:
-    lines, origin = told(crawled.out), crawled.demo.origins[3]
+    lines, origin = page_lines(crawled.out), crawled.demo.origins[3]
     language = next(line["language"] for line in lines if line["url"] == f"{origin}/")
     wheres = {
         "url=*/finder?*": {line["url"] for line in lines if "/finder?" in line["url"]},
@@ -153,7 +156,7 @@ def test_export_to_a_full_disk(crawled: Crawled) -> None:
     assert answer.err == "tenax: /dev/full: the disk is full; the crawl itself is unharmed\n"
 
 
-# ---- dead letters -----------------------------------------------------------------------------------------
+# ---- failed URLs ------------------------------------------------------------------------------------------
 
 
 def test_dead_letters_are_listed_with_their_cause_and_replayed(crawled: Crawled, tmp_path: Path) -> None:
@@ -162,15 +165,15 @@ def test_dead_letters_are_listed_with_their_cause_and_replayed(crawled: Crawled,
     bomb, lines = f"{crawled.demo.origins[4]}/bomb", (out / "pages.jsonl").read_bytes()
     listed = tenax("dead-letters", "list", "--dir", out)
     assert f"{bomb}\n    larger than 10485760 bytes (`fetch.max_body_bytes`)\n" in listed.out
-    assert "4 dead letters." in listed.out
-    letters = [json.loads(line) for line in tenax("dead-letters", "list", "--json", "--dir", out).out.splitlines()]
-    assert {letter["url"].rpartition("/")[2] for letter in letters} == {"bomb", "cut-short", "and-round", "passwords"}
+    assert "4 failed URLs." in listed.out
+    failed = [json.loads(line) for line in tenax("dead-letters", "list", "--json", "--dir", out).out.splitlines()]
+    assert {line["url"].rpartition("/")[2] for line in failed} == {"bomb", "cut-short", "and-round", "passwords"}
     one = tenax("dead-letters", "replay", bomb, "--dir", out)
-    assert one.out.startswith("1 URL will be visited again. Go on with:  python -m tenax crawl")
+    assert one.out.startswith("1 URL will be visited again. Resume with:  python -m tenax crawl")
     unknown = tenax("dead-letters", "replay", f"{crawled.demo.origins[4]}/", "--dir", out)
     assert (unknown.code, unknown.out) == (0, "Nothing to replay.\n")
-    rest = tenax("dead-letters", "replay", "--all", "--dir", out)
-    assert rest.out.startswith("3 URLs will be visited again.")
+    others = tenax("dead-letters", "replay", "--all", "--dir", out)
+    assert others.out.startswith("3 URLs will be visited again.")
     assert (status(out)["waiting"], status(out).get("dead", 0)) == (4, 0)
     asked = crawled.demo.asked("/bomb")
     done = tenax("crawl", *crawled.demo.seeds, *crawled.options, "--dir", out)

@@ -20,11 +20,11 @@ from tests.e2e.program import (
     ended,
     environment,
     holds_once,
+    page_lines,
     start,
     stored,
     tenax,
     together,
-    told,
     until,
 )
 
@@ -75,11 +75,11 @@ def test_an_unwritable_directory(out: str) -> None:
 
 
 def test_the_output_directory_is_a_file(tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("a letter")
+    (tmp_path / "out").write_text("a note")
     for out in ("out", "out/below"):
         says = complaint(tenax("crawl", "http://127.0.0.1:9/", *INLINE, "--dir", tmp_path / out), 5)
         assert says == f"{tmp_path / out} is not a directory; give another --dir"
-    assert (tmp_path / "out").read_text() == "a letter"
+    assert (tmp_path / "out").read_text() == "a note"
 
 
 # ---- a database that cannot be used -------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def test_a_full_disk_stops_it_cleanly_and_it_goes_on(calm: Demo, tmp_path: Path,
 
 
 def test_a_full_disk_for_the_events_only(calm: Demo, tmp_path: Path) -> None:
-    """The file has come to where the disk ends, far behind the database: its last line is cut off, and told again."""
+    """The file has come to where the disk ends, far behind the database: its last line is cut off and written again."""
     command: Words = ("crawl", *calm.seeds, *FAST, "--dir", tmp_path)
     assert tenax(*command, "--max-pages", "5").code == 0
     file, long = tmp_path / "pages.jsonl", 8 * 1024 * 1024
@@ -224,7 +224,7 @@ def test_a_full_disk_for_the_events_only(calm: Demo, tmp_path: Path) -> None:
 
 
 def test_a_file_of_somebody_else_is_not_cut(calm: Demo, tmp_path: Path) -> None:
-    """A crawl that begins has told nothing yet, so whatever stands in the file is not its own."""
+    """A new crawl has written nothing yet, so the file's content is not its own."""
     (tmp_path / "pages.jsonl").write_text('{"url": "https://example.org/", "kept": "for years"}\n')
     before = (tmp_path / "pages.jsonl").read_bytes()
     says = complaint(tenax("crawl", calm.seeds[0], *FAST, "--max-pages", "2", "--dir", tmp_path), 7)
@@ -293,5 +293,5 @@ def test_after_the_file_was_moved_away_the_next_one_goes_on(calm: Demo, tmp_path
     file.unlink()
     assert tenax(*command).code == 0
     file.write_bytes(first + file.read_bytes())
-    assert [line["seq"] for line in told(tmp_path)] == list(range(1, len(calm.pages) + 1))
+    assert [line["seq"] for line in page_lines(tmp_path)] == list(range(1, len(calm.pages) + 1))
     assert holds_once(tmp_path, calm.pages)

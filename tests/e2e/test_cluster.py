@@ -49,7 +49,7 @@ def holds_once(cluster: Cluster, pages: set[str]) -> bool:
 
 
 def test_workers_bring_what_one_machine_brings(cluster: Cluster, tmp_path: Path) -> None:
-    """The site begins anew for each of both: it counts requests, and some of its manners go by them."""
+    """The site starts again for each of both: some of its behaviours depend on request counts."""
     port = free_port()
     with serving(RUDE, tmp_path / "log1", port) as demo:
         alone = tenax("crawl", *demo.seeds, *FAST, *INLINE, "--dir", tmp_path / "out")
@@ -103,7 +103,7 @@ def test_what_a_dead_worker_held_is_freed_by_hand(cluster: Cluster, calm_site: D
     until(lambda: calm_site.requests(), "a first visit")
     stopped(killed, by=signal.SIGKILL)
     cluster.has_workers(0)
-    assert cluster.ask("recover") == "1 dead worker found; what they held is free.\n"
+    assert cluster.ask("recover") == "1 dead worker found; their tasks were released.\n"
     assert cluster.ask("recover") == "Nobody is dead: all workers gave a sign of life in time.\n"
     assert cluster.ask("db", "check").startswith("Nothing is wrong in ")
 
@@ -199,7 +199,7 @@ def test_a_private_address_is_said_to_be_closed_to_workers(cluster: Cluster, cal
     assert stopped(worker)[0].code == 0
     assert calm_site.requests() == []
     assert "is not open to us" in cluster.ask("explain", calm_site.seeds[0])
-    assert "1 refused: address or port closed to us" in cluster.ask("status")
+    assert "1 refused: address or port not allowed" in cluster.ask("status")
     assert cluster.ask("dead-letters", "replay", calm_site.seeds[0]).startswith("1 URL will be visited again.")
     port = port_of(calm_site.seeds[0])
     worker = cluster.worker(port)

@@ -14,7 +14,7 @@ HURRIED = ("--set", "politeness.rate_per_second=0")
 
 
 def test_a_feed_and_the_page_that_names_it(rude: Demo, tmp_path: Path) -> None:
-    origin = rude.origins[4]  # the home of that manner
+    origin = rude.origins[4]  # the home of that behaviour
     done = tenax("feed", f"{origin}/feed.xml", "--json", *HURRIED, cwd=tmp_path)
     listed = [json.loads(line) for line in done.out.splitlines()]
     assert len(listed) > 1
@@ -23,7 +23,7 @@ def test_a_feed_and_the_page_that_names_it(rude: Demo, tmp_path: Path) -> None:
     assert all(line["title"] and line["link"].startswith(f"{origin}/") for line in listed)
     named = tenax("feed", f"{origin}/curiosities", "--json", *HURRIED, cwd=tmp_path)
     assert (named.code, named.out) == (0, done.out)
-    assert named.err.endswith(f"read {origin}/feed.xml, named by {origin}/curiosities\n")
+    assert named.err.endswith(f"read {origin}/feed.xml, linked from {origin}/curiosities\n")
     assert list(tmp_path.iterdir()) == [], "nothing is written down"
 
 

@@ -57,4 +57,4 @@ def test_explain_says_beforehand_what_the_guard_would(calm: Demo, tmp_path: Path
     tenax("crawl", calm.seeds[0], "--scope", "any", *FAST, "--max-pages", "1", "--dir", tmp_path)
     asked = ("http://10.0.0.1/", "http://localhost/", "http://[::1]/", "http://2130706433/")
     for explained in in_one_process(*(("explain", url, "--dir", tmp_path) for url in asked)):
-        assert "refused by the guard, because the address is private" in " ".join(explained.split())
+        assert "refused by the SSRF guard, because the address is private" in " ".join(explained.split())

@@ -1,4 +1,4 @@
-"""Services that are started before their servers: they wait, are alive and not ready, and end when they are told to."""
+"""Services that are started before their servers: they wait, are alive and not ready, and stop on a signal."""
 
 from __future__ import annotations
 

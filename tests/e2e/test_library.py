@@ -11,7 +11,7 @@ import tenax
 from tenax.config import Config, CrawlConfig, GuardConfig, PolitenessConfig, PoolConfig
 from tenax.crawl.library import MAX_UNREAD_PAGES
 from tenax.demo import Site
-from tests.e2e.program import Demo, holds_once, serving, stored, told, until
+from tests.e2e.program import Demo, holds_once, page_lines, serving, stored, until
 
 FAST = Config(politeness=PolitenessConfig(rate_per_second=0, connections_per_host=8), pool=PoolConfig(processes=0))
 
@@ -59,7 +59,7 @@ async def test_the_crawl_waits_for_a_slow_reader(tmp_path: Path) -> None:
             pages = aiter(crawl)
             first = await anext(pages)
             await asyncio.to_thread(until, lambda: _is_held(crawl.progress()), "the crawl to wait")
-            # Besides what is in the line: those in flight, and those whose turns they took, stored but not in it yet.
+            # Besides what is in the line: those in flight, and those they replaced, stored but not in it yet.
             most_under_way = 2 * FAST.politeness.connections_per_host
             assert crawl.progress().pages <= 1 + MAX_UNREAD_PAGES + most_under_way
             rest = [page.url async for page in pages]
@@ -125,7 +125,7 @@ async def test_stop_from_elsewhere(calm: Demo, tmp_path: Path) -> None:
         crawl.stop()
         assert await running is tenax.Ending.INTERRUPTED
         assert (await crawl.status()).pages == crawl.progress().pages
-    assert 3 <= len(told(tmp_path)) == len(stored(tmp_path)) < len(calm.pages)
+    assert 3 <= len(page_lines(tmp_path)) == len(stored(tmp_path)) < len(calm.pages)
 
 
 async def test_nothing_to_crawl_and_not_entered() -> None:

@@ -17,9 +17,9 @@ HOSTS = 200
 
 
 async def sites(stack: AsyncExitStack) -> list[Site]:
-    manners = {"/robots.txt": rules(""), **pages("/a", "/b")}
+    behaviours = {"/robots.txt": rules(""), **pages("/a", "/b")}
     hosts = [f"127.0.{1 + number // 100}.{1 + number % 100}" for number in range(HOSTS)]
-    return [await stack.enter_async_context(Site(manners, host)) for host in hosts]
+    return [await stack.enter_async_context(Site(behaviours, host)) for host in hosts]
 
 
 @pytest.mark.parametrize(("files", "processes"), [(64, 2), (64, 0), (32, 1)])
@@ -37,7 +37,7 @@ async def test_few_files_make_it_slower_and_nothing_else(tmp_path: Path, files: 
     outcomes = status(tmp_path)["outcomes"]
     assert not [name for name in outcomes if name.startswith("failed")], outcomes
     assert outcomes.get("deferred", 0) <= 2 * HOSTS, outcomes
-    [told] = [line for line in err.splitlines() if "ulimit" in line]
-    assert "raise `ulimit -n`" in told
-    assert f"ulimit={files} " in told and "wanted=256 enough=768" in told
+    [warning] = [line for line in err.splitlines() if "ulimit" in line]
+    assert "raise `ulimit -n`" in warning
+    assert f"ulimit={files} " in warning and "wanted=256 enough=768" in warning
     assert "internal error" not in err + out and "visit failed inside" not in err

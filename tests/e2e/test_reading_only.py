@@ -49,9 +49,9 @@ def asked(out: Path, *words: str) -> Ended:
 
 
 async def crawled(out: Path) -> list[str]:
-    """A crawl that has ended; its pages, and one that is a dead letter."""
-    manners = {"/robots.txt": rules(""), "/": page(*PATHS, "/gone"), **{path: page("/") for path in PATHS}}
-    async with Site(manners) as site:
+    """A crawl that has ended; its pages, and one failed URL."""
+    behaviours = {"/robots.txt": rules(""), "/": page(*PATHS, "/gone"), **{path: page("/") for path in PATHS}}
+    async with Site(behaviours) as site:
         ran = await asyncio.to_thread(tenax, "crawl", site.url("/"), *OPTIONS, "--dir", out)
         assert ran.code == 0, ran
         return sorted(site.url(path) for path in ["/", *PATHS])
@@ -95,8 +95,8 @@ async def test_what_a_killed_crawl_left_in_its_wal_is_read_too(folder: Path, has
         is_asked.set()
         await asyncio.Event().wait()
 
-    manners = {"/robots.txt": rules(""), "/": page(*PATHS, "/never"), "/never": never}
-    async with Site({**manners, **{path: page("/") for path in PATHS}}) as site:
+    behaviours = {"/robots.txt": rules(""), "/": page(*PATHS, "/never"), "/never": never}
+    async with Site({**behaviours, **{path: page("/") for path in PATHS}}) as site:
         process = start("crawl", site.url("/"), *OPTIONS, "--dir", out)
         pages = sorted(site.url(path) for path in ["/", *PATHS])
         async with asyncio.timeout(60):

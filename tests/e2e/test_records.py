@@ -30,7 +30,7 @@ async def site() -> AsyncIterator[Site]:
 
 
 @pytest.fixture(params=["a file", "a server"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, ...]:
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, ...]:
     """The flags that say where the crawl is."""
     if request.param == "a file":
         return ("--dir", str(tmp_path / "out"))
@@ -48,8 +48,8 @@ def asked(site: Site, path: str) -> int:
     return sum(hit.path == path for hit in site.hits)
 
 
-async def test_what_needs_a_browser_waits_for_one(site: Site, place: tuple[str, ...]) -> None:
-    crawl, app = ("crawl", site.url("/"), *OPTIONS, *place), site.url("/app")
+async def test_what_needs_a_browser_waits_for_one(site: Site, location: tuple[str, ...]) -> None:
+    crawl, app = ("crawl", site.url("/"), *OPTIONS, *location), site.url("/app")
     out = await said(*crawl, *NO_BROWSER)
     assert "Crawl complete" not in out
     assert "Nothing else is left to visit. 1 URL needs a browser: install one" in out
@@ -57,37 +57,37 @@ async def test_what_needs_a_browser_waits_for_one(site: Site, place: tuple[str, 
     assert "1 URL needs a browser: install one" in await said(*crawl, *NO_BROWSER, "--quiet")
     assert asked(site, "/app") == 1, "it is not asked for again without a browser"
 
-    status = await said("status", *place)
-    assert "1, 1 of them for want of a browser" in status
+    status = await said("status", *location)
+    assert "1, 1 of them needs a browser" in status
     assert "Nothing else is waiting. 1 URL needs a browser: install one" in status
-    letters = await said("dead-letters", "list", *place)
-    assert f"{app}\n    needs a browser: shell: the page is built by scripts\n" in letters
-    story = await said("explain", app, *place)
+    failed = await said("dead-letters", "list", *location)
+    assert f"{app}\n    needs a browser: shell: the page is built by scripts\n" in failed
+    story = await said("explain", app, *location)
     assert "Waits for a run with a browser: shell: the page is built by scripts." in story
     assert "→ put aside until there is a browser" in story
 
-    assert "1 URL will be visited again." in await said("dead-letters", "replay", app, *place)
+    assert "1 URL will be visited again." in await said("dead-letters", "replay", app, *location)
     assert "1 URL needs a browser" in await said(*crawl, *NO_BROWSER)
     assert asked(site, "/app") == 2
-    assert "1 known URL without a page will be visited again." in await said("seed", app, *place)
+    assert "1 known URL without a page will be visited again." in await said("seed", app, *location)
     assert "1 URL needs a browser" in await said(*crawl, *NO_BROWSER)
     assert asked(site, "/app") == 3
 
     out = await said(*crawl, "--set", "browser.executable=")  # in the Chromium of this machine
     assert "Crawl complete: nothing is left to visit." in out
-    story = await said("explain", app, *place)
+    story = await said("explain", app, *location)
     assert "Visited and stored" in story
     assert "in the browser" in story
-    assert (await said("export", "--where", "url=*/app", *place)).count("A tale") > 0
-    assert "There are no dead letters." in await said("dead-letters", "list", *place)
-    assert "Nothing is wrong" in await said("db", "check", *place)
+    assert (await said("export", "--where", "url=*/app", *location)).count("A tale") > 0
+    assert "There are no failed URLs." in await said("dead-letters", "list", *location)
+    assert "No problems found" in await said("db", "check", *location)
 
 
-async def test_headers_and_the_body_of_an_error_are_shown_by_explain(place: tuple[str, ...]) -> None:
+async def test_headers_and_the_body_of_an_error_are_shown_by_explain(location: tuple[str, ...]) -> None:
     lost = serves(b"\x1b[2Jnot here\nsorry", "text/plain", "404 Not Found", Set_Cookie="sid=s3cret", Server="lab")
     async with Site({"/": lost}) as site:
-        await said("crawl", site.url("/"), *OPTIONS, *place, "--set", "fetch.keep_error_body_bytes=1000", code=11)
-        story = await said("explain", site.url("/"), *place)
+        await said("crawl", site.url("/"), *OPTIONS, *location, "--set", "fetch.keep_error_body_bytes=1000", code=11)
+        story = await said("explain", site.url("/"), *location)
         assert "set-cookie: sid=***; server: lab" in story
         assert "| not here\n" in story
         assert "s3cret" not in story

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from tenax.errors import NoPagesStored
-from tests.e2e.program import INLINE, Demo, Ended, environment, holds_once, stored, tenax, told
+from tests.e2e.program import INLINE, Demo, Ended, environment, holds_once, page_lines, stored, tenax
 
 FAST = ("--rate", "0", "--per-host", "4", *INLINE)
 
@@ -29,7 +29,7 @@ def test_the_printed_command_is_short_and_goes_on(calm: Demo, tmp_path: Path) ->
     second = tenax(*command)
     assert second.code == 0, second.err
     assert "kept from the last run: --exclude '*[?]*' --rate 0 --per-host 4 --set pool.processes=0" in shown(second)
-    assert "the last run's --max-pages 3 is reached, and holds no more" in shown(second)
+    assert "the last run's --max-pages 3 was reached and no longer applies" in shown(second)
     assert calm.pages <= set(stored(tmp_path / "a b"))
 
 
@@ -73,10 +73,12 @@ def test_a_password_is_neither_printed_nor_kept(calm: Demo, tmp_path: Path) -> N
     assert "--proxy 'http://***@127.0.0.1:9'" in status.out, status.out
     without = tenax("crawl", "--dir", tmp_path)
     assert without.code == 2
-    assert "the last run had --proxy 'http://***@127.0.0.1:9', whose password is not kept; give it again" in without.err
+    assert (
+        "the last run had --proxy 'http://***@127.0.0.1:9', whose password is not stored; give it again" in without.err
+    )
     anyway = tenax("crawl", "--set", "proxy.urls=", "--dir", tmp_path)
     assert anyway.code == NoPagesStored.exit_code, "the URLs still wait after the failures of the proxy"
-    assert "Stopped for now: every host with work left is resting." in anyway.out
+    assert "Stopped for now: every host with waiting URLs is backing off." in anyway.out
     assert resume_command(anyway) == ["crawl", "--dir", str(tmp_path)]
 
 
@@ -94,7 +96,7 @@ def test_a_crawl_that_stored_nothing_fails(calm: Demo, tmp_path: Path) -> None:
     answer = tenax("crawl", f"{calm.seeds[0]}no-such-page", *FAST, "--discover", "none", "--dir", tmp_path)
     assert answer.code == NoPagesStored.exit_code, answer
     assert "Nothing could be stored." in answer.out
-    assert told(tmp_path) == []
+    assert page_lines(tmp_path) == []
 
 
 def test_a_crawl_on_a_server_goes_on_by_the_url_that_a_variable_holds(calm: Demo, postgres: str) -> None:
@@ -112,4 +114,4 @@ def test_a_crawl_on_a_server_goes_on_by_the_url_that_a_variable_holds(calm: Demo
     named = tenax("crawl", "--max-pages", "1", "--recrawl", "--database", postgres)
     assert resume_command(named)[:2] == ["crawl", "--database"]
     assert "a%20secret" not in named.out
-    assert "*** is the password you typed; it is not kept: type it again, or set a variable" in named.out
+    assert "*** is the password you typed; it is not stored: type it again, or set a variable" in named.out

@@ -18,12 +18,12 @@ URLS = 20_000
 
 async def test_a_large_sitemap_behind_an_index(tmp_path: Path) -> None:
     rows = "".join(f"<url><loc>/page/{number}</loc><lastmod>2026-01-31</lastmod></url>" for number in range(URLS))
-    manners = {
+    behaviours = {
         "/robots.txt": serves(b"Sitemap: /index.xml", "text/plain"),
         "/index.xml": serves(b"<sitemapindex><sitemap><loc>/large.xml.gz</loc></sitemap></sitemapindex>", "text/xml"),
         "/large.xml.gz": serves(gzip.compress(f"<urlset>{rows}</urlset>".encode()), "application/x-gzip"),
     }
-    async with Site(manners) as site:
+    async with Site(behaviours) as site:
         done = await asyncio.to_thread(tenax, "sitemap", site.origin, "--json", *HURRIED, cwd=tmp_path)
         assert (done.code, done.err) == (0, f"{URLS:,} URLs in 2 sitemaps\n")
         listed = [json.loads(line) for line in done.out.splitlines()]

@@ -23,8 +23,8 @@ from tests.e2e.program import until
 PATHS = ["/", *(f"/{number}" for number in range(5))]
 SHORT = (
     *("--set", "database.heartbeat_seconds=0.3", "--set", "database.dead_after_seconds=4"),
-    # In Redis the turn of a request without an answer is held for as long as a fetch may take, unless several may
-    # overlap. Here only the database's lease is in the way.
+    # In Redis the permit of a request without an answer lasts as long as a fetch may take, unless several may
+    # overlap. Here only the lease in the database matters.
     *("--set", "politeness.connections_per_host=2", "--set", "discovery.sources=links"),
 )
 
@@ -113,7 +113,7 @@ def test_a_worker_that_wakes_after_its_death(postgres: str, redis: str, tmp_path
     slowly, quickly = [("--set", f"politeness.rate_per_second={rate}") for rate in (3, 20)]
     sleeper = cluster.worker(*hosts.ports, options=(*SHORT, *slowly, *names[0]))
     cluster.ask("seed", f"{first}/", f"{second}/")
-    # A visit of the first host is under way, and the second has its next turn soon: both are in its memory.
+    # A visit of the first host is in flight, and the second is due soon: both are in its memory.
     until(lambda: len(hosts.pages_asked("sleeper")) >= 4 and cluster.status().pages >= 3, "the middle of a crawl")
     os.killpg(sleeper.pid, signal.SIGSTOP)
     before = len(hosts.asked)
@@ -124,7 +124,7 @@ def test_a_worker_that_wakes_after_its_death(postgres: str, redis: str, tmp_path
     asked = hosts.pages_asked("other")
     left = {origin + path for origin in (first, second) for path in PATHS} - set(hosts.pages_asked("sleeper"))
     assert len(asked) == len(set(asked))
-    assert set(asked) > left, "also what was under way"
+    assert set(asked) > left, "also what was in flight"
 
     os.killpg(sleeper.pid, signal.SIGCONT)
     cluster.has_workers(2)

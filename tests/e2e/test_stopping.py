@@ -1,4 +1,4 @@
-"""Ctrl-C, twice, SIGTERM: every way to stop, and the crawl goes on from there."""
+"""Ctrl-C, twice, SIGTERM: every signal that stops a crawl, and the crawl resumes from there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.program import INLINE, Demo, ended, holds_once, start, status, stored, tenax, told, until
+from tests.e2e.program import INLINE, Demo, ended, holds_once, page_lines, start, status, stored, tenax, until
 
 SLOW = ("--rate", "2")
 FAST = ("--rate", "0", "--per-host", "4")
@@ -34,11 +34,11 @@ def test_a_signal_ends_it_gently_and_it_goes_on(calm: Demo, tmp_path: Path, numb
     os.killpg(process.pid, number) if number is signal.SIGINT else process.send_signal(number)
     stopped = ended(process)
     assert stopped.code == 130
-    assert "finishing what is in flight" in stopped.err
+    assert "finishing visits in flight" in stopped.err
     assert "Interrupted: everything in flight was finished and is stored." in stopped.out
     assert stopped.out.splitlines()[-1] == f"Resume with:  python -m tenax crawl --dir {tmp_path}"
     assert "Traceback" not in stopped.err
-    before = len(told(tmp_path))
+    before = len(page_lines(tmp_path))
     assert 0 < before == len(stored(tmp_path)) < len(calm.pages)
     resumed = tenax("crawl", *calm.seeds, *FAST, *INLINE, "--dir", tmp_path)
     assert resumed.code == 0
@@ -53,7 +53,7 @@ def test_the_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:
         tarpit.accept()
         process.send_signal(signal.SIGINT)
         assert process.stderr is not None
-        assert any("finishing what is in flight" in line for line in process.stderr)
+        assert any("finishing visits in flight" in line for line in process.stderr)
         process.send_signal(signal.SIGINT)
         stopped = ended(process)
     assert stopped.code == 130
@@ -70,9 +70,9 @@ def test_after_a_stop_the_waiting_urls_can_be_explained(calm: Demo, tmp_path: Pa
     explained = tenax("explain", url, "--dir", tmp_path).out
     assert "Waiting to be visited, due now." in explained
     assert "as a link on" in explained
-    told_status = tenax("status", "--dir", tmp_path).out
-    assert "not running" in told_status
-    assert "Nothing moves because nobody is crawling. Resume with:  python -m tenax crawl" in told_status
+    status_text = tenax("status", "--dir", tmp_path).out
+    assert "not running" in status_text
+    assert "No process is crawling. Resume with:  python -m tenax crawl" in status_text
 
 
 class _Tarpit:

@@ -170,7 +170,7 @@ class Terminal:
 
 def test_the_picture_on_a_terminal_and_a_clean_one_after_it(calm: Demo, tmp_path: Path) -> None:
     with Terminal("crawl", *calm.seeds, "--rate", "40", *INLINE, "--dir", tmp_path) as terminal:
-        terminal.read_until("Ctrl-C finishes what is in flight and stops")
+        terminal.read_until("Ctrl-C finishes visits in flight and stops")
         assert "\x1b[?25l" in terminal.written  # the cursor is hidden while the picture is drawn
         assert terminal.end() == 0
     assert holds_once(tmp_path, calm.pages)

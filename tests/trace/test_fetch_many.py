@@ -1,4 +1,4 @@
-"""Errands: several documents for a person, with the manners of a crawl."""
+"""Several documents fetched one after another, as politely as a crawl."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def test_each_document_waits_for_the_hosts_turn(site: Site) -> None:
         for path in ("/a", "/b"):
             assert isinstance((await going.fetch(at(site, path))).outcome, Fetched)
     assert paths(site) == ["/robots.txt", "/a", "/b"]
-    assert sum(waits) == pytest.approx(2 / 50, abs=1e-4), "robots.txt has a turn of its own"
+    assert sum(waits) == pytest.approx(2 / 50, abs=1e-4), "robots.txt counts for the rate limit"
 
 
 async def test_a_host_that_asks_for_rest_is_left_alone(site: Site) -> None:

@@ -49,22 +49,22 @@ def config(site: Site, settings: Settings | None = None) -> Config:
     return config_for([site.url("/")], {**PLAIN, **(settings or {})})
 
 
-async def trial(
+async def trace(
     site: Site,
     path: str,
     settings: Settings | None = None,
     *,
-    way: TransportKind | None = None,
+    transport: TransportKind | None = None,
     is_unconditional: bool = False,
     out: Path | None = None,
 ) -> Trace:
     crawl = Location(out) if out else None
-    return await trace_url(TraceRequest(site.url(path), way, is_unconditional, crawl), config(site, settings))
+    return await trace_url(TraceRequest(site.url(path), transport, is_unconditional, crawl), config(site, settings))
 
 
-def step(trial: Trace, name: str) -> str:
+def step(trace: Trace, name: str) -> str:
     """What was said at this step, with its mark."""
-    (found,) = [step for step in trial.steps if step.name == name]
+    (found,) = [step for step in trace.steps if step.name == name]
     return {None: "", True: "✓ ", False: "✗ "}[found.passed] + found.why
 
 
@@ -73,14 +73,14 @@ async def test_each_decision_about_a_page_is_told_in_order(site: Site) -> None:
     assert [step.name for step in done.steps] == [
         *("normalise", "scope", "guard", "host", "robots", "cache", "network", "validate"),
     ]  # fmt: skip
-    assert step(done, "normalise") == f"asked as {site.origin.upper()}/page#top"
-    assert step(done, "scope") == "✓ no crawl is asked for its rules: the URL counts as a seed"
+    assert step(done, "normalise") == f"typed as {site.origin.upper()}/page#top"
+    assert step(done, "scope") == "✓ without a crawl: the URL counts as a seed"
     assert step(done, "guard") == "✓ 127.0.0.1: not a public address; allowed because you typed it"
-    assert step(done, "host") == "✓ no pace is kept; nothing is known of it"
-    assert step(done, "robots") == "✓ robots.txt allows it; asked now"
+    assert step(done, "host") == "✓ no rate limit; no stored record"
+    assert step(done, "robots") == "✓ robots.txt allows it; fetched now"
     assert step(done, "cache") == "no stored copy"
     assert step(done, "network") == "HTTP/1.1 200 by plain HTTP"
-    assert step(done, "validate") == "✓ it reads like a page"
+    assert step(done, "validate") == "✓ a valid page"
     assert (done.url, done.outcome, done.plan, done.backoff) == (site.url("/page"), Fetched(200), Done(), None)
     assert (done.title, done.charset, done.links_count, done.candidate_count) == ("A page", "utf-8", 2, 2)
     assert done.body.startswith(b"<!doctype html>")
@@ -115,20 +115,20 @@ ENDS = [
 
 @pytest.mark.parametrize(("path", "outcome", "plan"), ENDS, ids=[path for path, *_ in ENDS])
 async def test_every_end_is_told(site: Site, path: str, outcome: object, plan: type) -> None:
-    done = await trial(site, path)
+    done = await trace(site, path)
     assert done.outcome == outcome
     assert isinstance(done.plan, plan)
 
 
 async def test_a_redirect_to_itself_is_a_loop(site: Site) -> None:
-    done = await trial(site, "/loop")
+    done = await trace(site, "/loop")
     why = f"redirect loop, HTTP 302 to {site.url('/loop')}"
     assert done.outcome == Failed(why, FailureKind.REDIRECT, status=302)
     assert isinstance(done.plan, DeadLetter)
 
 
 async def test_a_redirect_is_not_followed_but_told(site: Site) -> None:
-    done = await trial(site, "/moved")
+    done = await trace(site, "/moved")
     assert done.outcome == Redirected(302, site.url("/page"))
     assert step(done, "redirect") == "Location: /page"
     assert [hit.path for hit in site.hits] == ["/robots.txt", "/moved"]
@@ -136,23 +136,23 @@ async def test_a_redirect_is_not_followed_but_told(site: Site) -> None:
 
 async def test_a_target_that_is_no_text_can_be_told() -> None:
     async with Site({"/": moves("/caf\xe9\x9b")}) as site:
-        done = await trial(site, "/")
+        done = await trace(site, "/")
     assert done.outcome == Redirected(302, site.url("/caf%E9%9B"))
     assert step(done, "redirect") == "Location: /caf??"
     assert b"caf" in msgspec.json.encode(done)
 
 
 async def test_what_robots_txt_closes_is_not_asked_for(site: Site) -> None:
-    done = await trial(site, "/closed")
+    done = await trace(site, "/closed")
     assert isinstance(done.outcome, Refused)
-    assert step(done, "robots") == "✗ robots.txt does not allow it; asked now"
+    assert step(done, "robots") == "✗ robots.txt does not allow it; fetched now"
     assert [hit.path for hit in site.hits] == ["/robots.txt"]
     assert not any(step.name in ("cache", "network") for step in done.steps)
 
 
 async def test_a_429_and_the_rest_it_brings(site: Site) -> None:
     before = SteadyClock().now()
-    done = await trial(site, "/429")
+    done = await trace(site, "/429")
     assert isinstance(done.plan, Reschedule)
     assert done.backoff is not None
     assert done.backoff.why == "rate limited: asked to wait 7 s"
@@ -161,14 +161,14 @@ async def test_a_429_and_the_rest_it_brings(site: Site) -> None:
 
 
 async def test_a_wall_sends_it_to_the_browser_where_there_is_one(site: Site) -> None:
-    done = await trial(site, "/wall", {"fetch.fallbacks": ("browser",)})
-    assert "seen: Cloudflare: _cf_chl_opt" in step(done, "validate")
+    done = await trace(site, "/wall", {"fetch.fallbacks": ("browser",)})
+    assert "evidence: Cloudflare: _cf_chl_opt" in step(done, "validate")
     assert isinstance(done.plan, Reschedule)
     assert done.plan.transport is TransportKind.BROWSER
 
 
 async def test_the_host_s_pace_is_kept(site: Site) -> None:
-    done = await trial(site, "/page", {"politeness.rate_per_second": 5.0})
+    done = await trace(site, "/page", {"politeness.rate_per_second": 5.0})
     assert step(done, "wait") == "0.2 s until the next request to the host"
     assert step(done, "host").startswith("✓ one request every 0.2 s")
     assert isinstance(done.outcome, Fetched)
@@ -177,16 +177,16 @@ async def test_the_host_s_pace_is_kept(site: Site) -> None:
 async def test_a_turn_that_is_too_far_away_is_not_waited_for() -> None:
     robots = serves(b"User-agent: *\nCrawl-delay: 90\n", "text/plain")
     async with Site({"/robots.txt": robots, "/page": EVERY_END["/page"]}) as site:
-        done = await trial(site, "/page", {"politeness.rate_per_second": 5.0})
+        done = await trace(site, "/page", {"politeness.rate_per_second": 5.0})
     assert isinstance(done.outcome, Deferred)
     assert "too far away" in done.outcome.why
-    assert step(done, "robots") == "✓ robots.txt allows it; asked now; it wants 90 s between requests"
+    assert step(done, "robots") == "✓ robots.txt allows it; fetched now; it asks for 90 s between requests"
 
 
 async def test_an_unreachable_robots_txt_closes_the_host() -> None:
     async with Site({"/robots.txt": EVERY_END["/500"], "/page": EVERY_END["/page"]}) as site:
-        done = await trial(site, "/page")
-    assert step(done, "robots") == "✗ robots.txt is unreachable (HTTP 500), so nothing may be fetched; asked now"
+        done = await trace(site, "/page")
+    assert step(done, "robots") == "✗ robots.txt is unreachable (HTTP 500), so nothing may be fetched; fetched now"
     assert isinstance(done.outcome, Deferred)
     assert done.backoff is not None
     assert len(site.hits) == 1
@@ -206,20 +206,20 @@ async def test_tls_that_nobody_vouches_for() -> None:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(TLS)
     async with Site(EVERY_END, tls=tls) as site:
-        refused = await trial(site, "/page")
-        taken = await trial(site, "/page", {"fetch.verify_tls": False})
+        refused = await trace(site, "/page")
+        taken = await trace(site, "/page", {"fetch.verify_tls": False})
     assert isinstance(refused.outcome, Failed)
     assert refused.outcome.kind is FailureKind.TLS
     assert isinstance(taken.outcome, Fetched)
     assert taken.fetch.is_unverified
 
 
-@pytest.mark.parametrize("way", TransportKind)
-async def test_by_a_proxy_whose_password_nobody_sees(site: Site, way: TransportKind) -> None:
+@pytest.mark.parametrize("transport", TransportKind)
+async def test_by_a_proxy_whose_password_nobody_sees(site: Site, transport: TransportKind) -> None:
     async with LocalProxy("http", user="me", password="hunter2") as proxy:
-        done = await trial(site, "/page", {"proxy.urls": (proxy.url("me", "hunter2"),)}, way=way)
-        failed = await trial(site, "/page", {"proxy.urls": (proxy.url("me", "hunter3"),)}, way=way)
-    assert done.fetch.transport is way
+        done = await trace(site, "/page", {"proxy.urls": (proxy.url("me", "hunter2"),)}, transport=transport)
+        failed = await trace(site, "/page", {"proxy.urls": (proxy.url("me", "hunter3"),)}, transport=transport)
+    assert done.fetch.transport is transport
     assert done.fetch.proxy == proxy.name
     assert isinstance(failed.outcome, Failed)
     assert b"hunter" not in msgspec.json.encode((done, failed))
@@ -228,12 +228,12 @@ async def test_by_a_proxy_whose_password_nobody_sees(site: Site, way: TransportK
 async def test_a_way_that_cannot_be_gone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tenax.fetch.curl.transport.find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"pip install 'tenax\[curl\]'"):
-        await trial(site, "/page", way=TransportKind.CURL)
+        await trace(site, "/page", transport=TransportKind.CURL)
     assert site.hits == []
 
 
 async def test_by_curl(site: Site) -> None:
-    done = await trial(site, "/page", way=TransportKind.CURL)
+    done = await trace(site, "/page", transport=TransportKind.CURL)
     assert done.fetch.transport is TransportKind.CURL
     assert step(done, "network") == "HTTP/1.1 200 by curl"
 
@@ -256,25 +256,25 @@ async def crawled(site: Site, tmp_path: Path) -> Path:
 
 async def test_a_stored_copy_is_asked_about(site: Site, crawled: Path) -> None:
     database = (crawled / "tenax.db").read_bytes()
-    done = await trial(site, "/etag", out=crawled)
+    done = await trace(site, "/etag", out=crawled)
     assert done.outcome == Unchanged()
     assert done.fetch.saved_bytes > 0
-    assert "the site is asked whether it changed, by If-None-Match" in step(done, "cache")
+    assert "conditional request with If-None-Match" in step(done, "cache")
     assert [hit.path for hit in site.hits] == ["/etag"], "the crawl's robots.txt holds"
-    assert step(done, "robots").startswith("✓ robots.txt allows it; asked ")
+    assert step(done, "robots").startswith("✓ robots.txt allows it; fetched ")
     assert step(done, "robots").endswith(" ago")
     assert (crawled / "tenax.db").read_bytes() == database, "nothing is written down"
 
 
 async def test_a_stored_copy_that_is_not_wanted(site: Site, crawled: Path) -> None:
-    done = await trial(site, "/etag", out=crawled, is_unconditional=True)
+    done = await trace(site, "/etag", out=crawled, is_unconditional=True)
     assert isinstance(done.outcome, Fetched)
-    assert step(done, "cache").endswith("; not used, as wanted")
+    assert step(done, "cache").endswith("; not used, as requested")
     assert "if-none-match" not in site.hits[0].headers
 
 
 async def test_a_stored_copy_that_is_young_enough_spares_the_request(site: Site, crawled: Path) -> None:
-    done = await trial(site, "/etag", {"cache.max_age_seconds": 3600.0}, out=crawled)
+    done = await trace(site, "/etag", {"cache.max_age_seconds": 3600.0}, out=crawled)
     assert isinstance(done.outcome, Unchanged)
     assert done.outcome.why
     assert site.hits == []
@@ -285,11 +285,11 @@ async def test_a_stored_page_that_names_it_as_its_canonical_url_serves_too(tmp_p
     async with Site({"/print": serves(printed), "/story": serves(page())}) as site:
         await crawl([site.url("/print")], tmp_path, {"crawl.max_depth": 0})
         site.hits.clear()
-        done = await trial(site, "/story", {"cache.prefer_cache": True}, out=tmp_path)
+        done = await trace(site, "/story", {"cache.prefer_cache": True}, out=tmp_path)
         assert isinstance(done.outcome, Unchanged)
         assert f"the stored copy of {site.url('/print')}, which names this as its canonical URL" in step(done, "cache")
         assert site.hits == []
-        assert step(await trial(site, "/story", out=tmp_path), "cache") == "no stored copy"
+        assert step(await trace(site, "/story", out=tmp_path), "cache") == "no stored copy"
 
 
 async def test_a_stored_copy_serves_when_the_network_does_not(tmp_path: Path) -> None:
@@ -297,8 +297,8 @@ async def test_a_stored_copy_serves_when_the_network_does_not(tmp_path: Path) ->
     broken = {"/unwell": EVERY_END["/500"], "/moved": EVERY_END["/moved"], "/walled": EVERY_END["/wall"]}
     async with Site({path: in_turn(fine, manner) for path, manner in broken.items()}) as site:
         await crawl([site.url(path) for path in broken], tmp_path)
-        trials = [await trial(site, path, out=tmp_path) for path in broken]
-    for done in trials:
+        traces = [await trace(site, path, out=tmp_path) for path in broken]
+    for done in traces:
         assert step(done, "stale").endswith("old and marked as stale")
         assert done.stale_page is not None
         assert done.stale_page.title == "Fine"
@@ -309,8 +309,8 @@ async def test_what_the_crawl_would_not_take_is_said_and_asked_all_the_same(site
         done = await trace_url(
             TraceRequest(other.url("/page"), crawl_location=Location(crawled)), config(site, {"guard.ports": (80,)})
         )
-        assert "✗ the crawl in" in step(done, "scope")
-        assert step(done, "scope").endswith("; asked all the same")
+        assert "✗ the rule `scope` of the crawl in" in step(done, "scope")
+        assert step(done, "scope").endswith("; fetched anyway")
         assert step(done, "guard") == (
             f"✗ port {other.port} is not open to us; as a seed of the crawl it would be allowed"
         )
@@ -324,7 +324,7 @@ async def test_what_the_crawl_would_not_take_is_said_and_asked_all_the_same(site
 
 async def test_a_directory_without_a_crawl(site: Site, tmp_path: Path) -> None:
     with pytest.raises(DatabaseNotFound):
-        await trial(site, "/page", out=tmp_path / "nothing")
+        await trace(site, "/page", out=tmp_path / "nothing")
 
 
 # ---- words ------------------------------------------------------------------------------------------------
@@ -333,16 +333,16 @@ async def test_a_directory_without_a_crawl(site: Site, tmp_path: Path) -> None:
 def test_the_state_of_a_host_in_words() -> None:
     now, at = 1_000_000.0, SiteConfig()
     host = HostRecord("http://a.example", "a.example", page_count=1, error_count=2)
-    resting = msgspec.structs.replace(host, next_at=now + 45, backoff_reason="rate limited")
+    backing_off = msgspec.structs.replace(host, next_at=now + 45, backoff_reason="rate limited")
     slowed = msgspec.structs.replace(host, rate_per_minute=15.0)
     down = msgspec.structs.replace(host, breaker="open")
     learned = msgspec.structs.replace(host, transport=TransportKind.BROWSER, transport_until=now + 1)
-    assert describe_host(resting, at, True, now).why == "it rests for 45 s: rate limited"
-    assert describe_host(resting, at, True, now).passed is False
+    assert describe_host(backing_off, at, True, now).why == "backing off for 45 s: rate limited"
+    assert describe_host(backing_off, at, True, now).passed is False
     assert describe_host(host, at, True, now).why == "one request every 1 s; 1 page and 2 failures so far"
-    assert "one request every 4 s; slowed down by a 429 to 15 a minute" in describe_host(slowed, at, True, now).why
-    assert "one small request asks first" in describe_host(down, at, True, now).why
-    assert describe_host(learned, at, True, now).why.endswith("it was found to need the browser")
+    assert "one request every 4 s; slowed to 15/min after a 429" in describe_host(slowed, at, True, now).why
+    assert "a small probe request comes first" in describe_host(down, at, True, now).why
+    assert describe_host(learned, at, True, now).why.endswith("; found to need the browser")
 
 
 @pytest.mark.parametrize(

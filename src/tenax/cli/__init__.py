@@ -1,6 +1,6 @@
-"""The command line: verbs → functions, and the one place where a failure becomes a line and an exit code.
+"""The command line: runs the function of a verb and turns an error into one line and an exit code.
 
-Importing this imports none of the machinery: every verb brings in what it needs when it runs, so `--help` is quick.
+This package imports little: each verb imports what it needs when it runs, so `--help` is fast.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ EXIT_INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code. Codes are listed in `tenax --help`."""
+    """Run one command and return its exit code. `tenax --help` lists the codes."""
     argv = list(sys.argv[1:] if argv is None else argv)
     try:
         from tenax.cli import parser
@@ -50,7 +50,7 @@ def _report_failure(error: Exception, *, shows_traceback: bool) -> int:
 
 
 def _find_tenax_error(error: BaseException) -> TenaxError | None:
-    """The failure meant for a person, also when it comes out of a group of tasks."""
+    """Return the error meant for a person, also from within an exception group."""
     if isinstance(error, TenaxError):
         return error
     if isinstance(error, BaseExceptionGroup):
@@ -63,12 +63,12 @@ def _print_error(text: str) -> None:
     from tenax.logs import sanitize_text
     from tenax.text.masking import mask_text
 
-    with contextlib.suppress(OSError):  # nobody may be listening, and the exit code still speaks
+    with contextlib.suppress(OSError):  # stderr may be closed; the exit code still reports the failure
         print(f"tenax: {adapt_install_hint(sanitize_text(mask_text(text)))}", file=sys.stderr, flush=True)
 
 
 def _flush_stdout() -> None:
-    """What could not be written would be tried again at the end, and make an exit code of its own."""
+    """Flush now: Python would try again at exit, and a failure there changes the exit code."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -76,6 +76,6 @@ def _flush_stdout() -> None:
 
 
 def _discard_stdout() -> None:
-    """The reader is gone (`| head`): keep Python from complaining when it flushes at the end."""
+    """Redirect stdout to /dev/null after the reader went away (`| head`), so the flush at exit succeeds."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

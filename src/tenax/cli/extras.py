@@ -1,8 +1,8 @@
-"""Which extras a command needs, and how they come: a clone installs them by itself, from its locks.
+"""The extras a command needs, and their installation in a clone of the repository.
 
-`scripts/tenax` names itself in PROVIDED_BY. When a library is missing there, this process becomes that script again,
-which installs the extra and runs the same command; nothing has been done by then. Whoever installed a wheel, or runs
-the image, is told what to do by the error of the part that misses the library.
+`scripts/tenax` sets PROVIDED_BY to its own path. When a library is missing, this process executes that script again
+before it does anything else; the script installs the extra from the lock files and runs the same command. With a wheel
+or the image, the error of the missing library says what to install.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ LIBRARIES = {
     "redis": "redis",
     "schedule": "yaml",
 }
-"""What each extra of pyproject.toml is there for."""
+"""The library of each extra in pyproject.toml."""
 
 _VERBS_WITHOUT_EXTRAS = frozenset({"config", "demo"})
-"""Verbs that use no server and no extra, whatever is set."""
+"""Verbs that use no server and no extra, whatever the settings."""
 _SERVICE_EXTRAS = {"page-fetcher": ("redis", "kafka"), "schedule": ("redis", "schedule")}
 _CRAWL_VERBS = frozenset({"crawl", "worker"})
 _FETCH_VERBS = _CRAWL_VERBS | {"page-fetcher", "fetch", "read", "sitemap", "feed"}
@@ -39,16 +39,16 @@ _PIP_COMMAND = re.compile(r"""pip install (["'])tenax\[([a-z,]+)\]\1""")
 
 
 def required_extras(args: argparse.Namespace, loaded: LoadedConfig) -> tuple[str, ...]:
-    """The extras that this command is about to use, by its verb, its flags and its settings.
+    """The extras this command needs, by its verb, flags and settings.
 
-    A way to fetch that is only tried when it is installed counts when somebody set it.
+    The default fallback transports are optional; they are needed only when `fetch.fallbacks` was set.
     """
     verb = args.verb
     if verb in _VERBS_WITHOUT_EXTRAS:
         return ()
     config, found = loaded.config, list(_SERVICE_EXTRAS.get(verb, ()))
     if verb not in _SERVICE_EXTRAS:
-        # Whoever names a directory asks nothing of a server, but for a crawl, which writes files there.
+        # --dir selects a local crawl, except for `crawl`, which may write files there with a server's database.
         if config.database.url and (verb == "crawl" or getattr(args, "dir", None) is None):
             found.append("postgres")
         if config.redis.url:
@@ -65,7 +65,7 @@ def required_extras(args: argparse.Namespace, loaded: LoadedConfig) -> tuple[str
 
 
 def install_extras(extras: Iterable[str], argv: Sequence[str], environment: Mapping[str, str] = os.environ) -> None:
-    """In a clone, install what is missing and begin anew; elsewhere nothing. Does not return when it begins anew."""
+    """In a clone, install missing extras and restart the command (does not return then); elsewhere do nothing."""
     script = environment.get("PROVIDED_BY")
     tried = environment.get("EXTRAS_TRIED", "").split()
     missing = [extra for extra in extras if script and extra not in tried and find_spec(LIBRARIES[extra]) is None]
@@ -75,7 +75,7 @@ def install_extras(extras: Iterable[str], argv: Sequence[str], environment: Mapp
 
 
 def adapt_install_hint(text: str, environment: Mapping[str, str] = os.environ) -> str:
-    """A message that names a command of pip, with what works where this program runs."""
+    """Replace a pip command in a message with what works in the image."""
     if environment.get("INSTALLED_AS") != "image":
         return text
     return _PIP_COMMAND.sub(r"build the image with the argument EXTRAS=\2, see deploy/Dockerfile", text)

@@ -1,4 +1,4 @@
-"""Who leads to a URL that is not in the crawl, and what kept it out there."""
+"""Finds the pages that link to a URL outside the crawl, and the limits that kept it out."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MAX_SHOWN = 10
 
 
 class LinkingPage(Value, frozen=True):
-    """A stored page, sitemap or feed that leads there."""
+    """A stored page, sitemap or feed that links to the URL."""
 
     url: str
     is_nofollow: bool = False
     url_list_kind: str = ""
     is_url_list: bool = False
-    """It names it as a feed or a sitemap."""
+    """It links to the URL as a feed or a sitemap."""
 
 
 class CutOff(Value, frozen=True):
@@ -37,59 +37,58 @@ class CutOff(Value, frozen=True):
     via: str
     """The page, sitemap or feed where it was cut off."""
     links: int = 0
-    """How many were cut off there, where it is not known whether this one is among them."""
+    """How many were cut off there, when it is unknown whether this URL is among them."""
 
 
 UnfollowedReason = Literal["", "nofollow", "sources", "host", "duplicate"]
 """`nofollow`: the link says so. `sources`: links, feeds or sitemaps are not in `discovery.sources`. `host`: a URL list
-on a host that the seeds do not name. `duplicate`: the page is one, and `duplicates.follow` is off."""
+on a host that the seeds do not name. `duplicate`: the page is a duplicate, and `duplicates.follow` is off."""
 
 
 class LinkSearch(Value, frozen=True):
-    """What is known of the links to one URL."""
+    """The stored links to one URL."""
 
     pages: tuple[LinkingPage, ...] = ()
-    """Some of those that lead there."""
+    """Some of the pages that link to it."""
     count: int = 0
-    """How many do."""
+    """How many pages link to it."""
     depth: int | None = None
-    """The least depth that they give it; None when none of them does."""
+    """The smallest depth they give it; None when no link is followed."""
     cut_off: tuple[CutOff, ...] = ()
     possible_cut_offs: tuple[CutOff, ...] = ()
-    """Documents that were not read to their end: it may stand in the rest of one of them."""
+    """Documents that were not read to the end: the URL may be in the unread part."""
     unfollowed_reason: UnfollowedReason = ""
-    """Why what leads there is not followed, where no rule refuses the URL and no limit cut it off."""
+    """Why links to it are not followed, when no rule refuses the URL and no limit cut it off."""
     pages_without_links: int = 0
-    """Documents with links that were not followed and are not kept."""
+    """Documents with links that were neither followed nor stored."""
 
     @property
     def is_url_list(self) -> bool:
-        """Whether it is only named as a sitemap or a feed: no rule for pages is asked about it."""
+        """Whether it is linked only as a sitemap or a feed: rules for pages do not apply."""
         return bool(self.pages) and all(page.is_url_list for page in self.pages)
 
 
 class _CutPage(NamedTuple):
-    """A document that something was cut off of."""
+    """A document with links that a limit cut off."""
 
     record_id: int
     url: str
     cut_counts: dict[str, int]
     has_stored_links: bool
-    """Whether its links are."""
 
 
 class _FollowedLink(NamedTuple):
-    """A link that is to be followed."""
+    """A link without nofollow."""
 
     depth: int
-    """That it gives the URL."""
+    """Of the URL by this link."""
     record_id: int
     via: str
     is_url_list: bool
 
 
 async def search_links(database: Database, rules: Rules, sites: Sites, url: str) -> LinkSearch:
-    """Look through all links that are kept. For a URL that was never admitted; `sites` as in the last run."""
+    """Search all stored links for a URL that was never admitted; `sites` as in the last run. Reads all links."""
     cut = [
         _CutPage(page.record_id, page.url, page.cut_off_counts, page.packed is not None)
         async for page in database.cut_offs.pages()
@@ -131,7 +130,7 @@ async def search_links(database: Database, rules: Rules, sites: Sites, url: str)
 async def _shared_unfollowed_reason(
     database: Database, rules: Rules, sites: Sites, url: str, pages: Sequence[LinkingPage]
 ) -> UnfollowedReason:
-    """The reason that holds for all that lead there; none when one of them is followed."""
+    """The first page's reason if no page's link is followed, else empty."""
     reasons = [await _unfollowed_reason(database, rules, sites, url, page) for page in pages[:MAX_SHOWN]]
     return reasons[0] if reasons and all(reasons) else ""
 
@@ -156,7 +155,7 @@ async def _unfollowed_reason(
 
 
 async def _guess_limits(database: Database, url: str, cut_pages: Sequence[_CutPage]) -> tuple[CutOff, ...]:
-    """What keeps this URL from being guessed, where it is the next one to guess of a list or an archive."""
+    """The limits that keep this URL from being guessed, if it is the next guess of a list or an archive."""
     origin = url_origin(url)
     found = [
         (page.url, name)
@@ -171,7 +170,7 @@ async def _guess_limits(database: Database, url: str, cut_pages: Sequence[_CutPa
 
 
 async def _is_named_by_robots(database: Database, url: str) -> bool:
-    """Whether the robots.txt of its host names it as a sitemap."""
+    """Whether the robots.txt of its host lists it as a sitemap."""
     host = await database.host(url_origin(url))
     return host is not None and host.robots is not None and url in sitemaps_in_robots(host.robots.text)
 

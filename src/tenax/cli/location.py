@@ -1,4 +1,4 @@
-"""Which crawl is meant: the one to read when none is named, and the one to write when none is given."""
+"""Resolves the flags and the current directory to the location of a crawl."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _MAX_SHOWN = 8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags of a verb that reads a crawl."""
-    parser.add_argument("-C", "--dir", metavar="DIR", help="directory of the crawl; found when there is one")
+    """Flags of a verb that reads a crawl."""
+    parser.add_argument("-C", "--dir", metavar="DIR", help="directory of the crawl (default: the only crawl here)")
     add_database_argument(parser)
     settings.add_config_arguments(parser)
 
 
 def add_database_argument(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
-        "--database", metavar="URL", help="a crawl on a server: postgresql://user:password@host/database"
+        "--database", metavar="URL", help="database on a server: postgresql://user:password@host/database"
     )
 
 
 def resolve_crawl(args: argparse.Namespace, url: str | None = None) -> tuple[Location, Config]:
-    """The crawl a person means, and the config of the command; `url` is what they ask about, if anything."""
+    """The location of the crawl and the config; `url`, if any, helps to find its directory."""
     from tenax.crawl.location import Location
 
     if args.dir is not None and args.database is not None:
@@ -50,7 +50,7 @@ def server_location(loaded: LoadedConfig, out: Path | None = None) -> Location:
 
 
 async def open_existing_database(location: Location, config: Config) -> Database:
-    """The database of a crawl that is there; opened to write at once, it would be made. Raises `DatabaseNotFound`."""
+    """Open for writing without creating: raises `DatabaseNotFound` if there is none."""
     from tenax.crawl.wiring import open_database
 
     await (await open_database(location, read_only=True, config=config)).close()
@@ -58,7 +58,7 @@ async def open_existing_database(location: Location, config: Config) -> Database
 
 
 def find_crawl_directory(out: str | None, url: str | None = None, base_directory: Path | None = None) -> Path:
-    """The directory of the crawl a person means; `url` is what they ask about, if anything."""
+    """`out` if given, else this directory, the directory for `url`, or the only crawl below."""
     if out is not None:
         return Path(out)
     base_directory = base_directory or Path()
@@ -71,7 +71,8 @@ def find_crawl_directory(out: str | None, url: str | None = None, base_directory
         return found[0]
     if not found:
         raise DatabaseNotFound(
-            f"there is no crawl in {base_directory.resolve()}; name its directory with --dir, or start one with `tenax crawl URL`"
+            f"there is no crawl in {base_directory.resolve()}; name its directory with --dir, or start one with "
+            "`tenax crawl URL`"
         )
     names = ", ".join(path.name for path in found[:_MAX_SHOWN]) + (", …" if len(found) > _MAX_SHOWN else "")
     raise UsageError(f"there are {len(found)} crawls here; choose one with --dir: {names}")
@@ -82,7 +83,7 @@ def has_crawl(directory: Path) -> bool:
 
 
 def seed_directory(text: str) -> Path:
-    """Where a crawl of this seed is kept when nothing is said: `tenax-example.org`. Raises `UsageError` if no URL."""
+    """The default directory for this seed: `tenax-example.org`. Raises `UsageError` if it is not a URL."""
     from tenax.crawl.library import default_directory
     from tenax.urls.normalize import NormalizeOptions
     from tenax.urls.seeds import parse_seed

@@ -1,4 +1,4 @@
-"""What a person asked for: the crawl to run, and the words to tell of it."""
+"""The options of a crawl run and of its output."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tenax.model import Value
 
 
 class CrawlOptions(Value, frozen=True):
-    """What to crawl, and how to speak of it."""
+    """What to crawl, and what to print about it."""
 
     seeds: tuple[str, ...]
     location: Location
@@ -15,16 +15,16 @@ class CrawlOptions(Value, frozen=True):
     is_recrawl: bool = False
     is_quiet: bool = False
     program: str = "tenax"
-    """How a person calls us."""
+    """How a person calls this program."""
     resume_command: str = ""
-    """The command that goes on with this crawl; empty when it cannot be resumed."""
+    """The command that resumes this crawl; empty when it cannot be resumed."""
     examples: tuple[tuple[str, str], ...] = ()
-    """URLs worth explaining, each with what one would see."""
+    """URLs worth explaining, each with a short description."""
     notices: tuple[str, ...] = ()
-    """What to say at the start, before what the crawl itself says."""
+    """Printed at the start, before the notices of the crawl itself."""
     settings: bytes | None = None
-    """What is kept with the crawl for the next command; None: nothing."""
+    """Stored with the crawl for the next command; None: nothing."""
     has_typed_seeds: bool = True
-    """A person typed the seeds, now or for an earlier run: private ones are allowed."""
+    """A person typed the seeds, now or for an earlier run: private addresses are allowed for them."""
     opening_notices: tuple[str, ...] = ()
-    """What to say at the start instead of what the crawl would."""
+    """Printed at the start instead of all other notices."""

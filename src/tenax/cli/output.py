@@ -1,4 +1,4 @@
-"""Writing where a person wants it: a full disk or a directory that is not there becomes a sentence."""
+"""Output files and standard output: turns I/O errors into one-line errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULT_ADVICE = "; choose another with -o"
 
 @contextmanager
 def translate_os_errors(target: str, advice: str = "") -> Iterator[None]:
-    """Trouble with this output as one line; a reader that went away is no trouble."""
+    """Translate I/O errors of this output; `BrokenPipeError` passes through."""
     try:
         yield
     except BrokenPipeError:
@@ -30,7 +30,7 @@ def translate_os_errors(target: str, advice: str = "") -> Iterator[None]:
 
 @contextmanager
 def open_output(output: str | None, advice: str = DEFAULT_ADVICE) -> Iterator[TextIO]:
-    """The file that a person chose, or standard output; `advice` says how to choose another."""
+    """Open the file, or standard output for None; `advice` is added to error messages."""
     if output is None:
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(encoding="utf-8", errors="replace")
@@ -41,5 +41,5 @@ def open_output(output: str | None, advice: str = DEFAULT_ADVICE) -> Iterator[Te
 
 
 def translate_output_errors(output: str | None, advice: str = DEFAULT_ADVICE) -> AbstractContextManager[None]:
-    """Trouble with an output that a person chose, as one line."""
+    """Translate I/O errors of a chosen output, or of standard output for None."""
     return translate_os_errors(output or STANDARD_OUTPUT, advice)

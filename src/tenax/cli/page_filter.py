@@ -1,4 +1,4 @@
-"""`--where FIELD=VALUE`: which pages are meant."""
+"""Parses `--where FIELD=VALUE`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIELDS = ("host", "status", "kind", "language", "url", "since")
 
 
 def parse_page_filter(conditions: Iterable[str]) -> PageFilter:
-    """Everything given must hold; a field may be given once."""
+    """A filter of all conditions; each field may be given once. Raises `UsageError`."""
     values: dict[str, Any] = {}
     for condition in conditions:
         field, sign, value = (part.strip() for part in condition.partition("="))

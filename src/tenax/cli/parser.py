@@ -1,4 +1,4 @@
-"""The command line: verbs, what they share, and how a mistake in it is answered."""
+"""The argument parser: verbs, shared flags, and one-line errors for mistakes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tenax.version import __version__
 
 
 class Verb(Protocol):
-    """What a verb's module holds; importing it must stay cheap, its work imports what it needs."""
+    """The module of a verb. Importing it must be cheap: `run` imports what it needs."""
 
     NAME: str
     DESCRIPTION: str
@@ -31,24 +31,24 @@ EXIT_CODES = """\
 exit codes:
     0  done
     1  internal error
-    2  wrong usage or configuration, or no crawl there
-    3  no seed could be reached, or no page came of the one URL that was asked for
+    2  wrong usage or configuration, or no crawl found
+    3  no seed could be reached, or the URL gave no page
     4  the database is in use by another process
-    5  the database cannot be used: corrupt, not ours, not writable
+    5  the database cannot be used: corrupt, of another program, not writable
     6  the disk is full
-    7  trouble with an output file
-    8  the network stayed away for longer than resilience.max_network_outage_seconds
-    9  the database does not answer any more
-   10  the crawl stood still, and nothing explained it
+    7  an output file cannot be written
+    8  the network was down for longer than resilience.max_network_outage_seconds
+    9  the database does not answer
+   10  the crawl made no progress for an unknown reason
    11  nothing was stored: every page failed, was refused or was rejected
-   12  more memory was used than is allowed
-   13  the database's file was deleted, moved or replaced while the crawl ran
+   12  the memory limit was exceeded
+   13  the database file was deleted, moved or replaced while the crawl ran
   130  interrupted; the same command resumes
 """
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose mistakes are one line like all our other ones."""
+    """An argument parser that raises `UsageError` instead of printing its usage."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see `{self.prog} --help`")
@@ -68,9 +68,9 @@ def parse_arguments(verbs: Sequence[Verb], argv: Sequence[str]) -> argparse.Name
 def _build_parser(verbs: Iterable[Verb]) -> tuple[Parser, dict[str, Parser]]:
     parser = Parser(
         prog="tenax",
-        description="A web crawler that holds fast: polite, fast, crash-proof, and able to say why about every URL.",
+        description="A web crawler: polite, fast, crash-safe, and able to explain every decision about a URL.",
         epilog="first steps:\n"
-        "  tenax demo                        crawl a built-in website; needs no internet\n"
+        "  tenax demo                        crawl built-in websites; needs no internet\n"
         "  tenax crawl https://example.org   crawl a site; the same command resumes it\n\n" + EXIT_CODES,
         formatter_class=_HelpFormatter,
         allow_abbrev=False,
@@ -96,31 +96,31 @@ def _build_parser(verbs: Iterable[Verb]) -> tuple[Parser, dict[str, Parser]]:
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Help with room for the longest flag, and examples printed as they are written."""
+    """Help with wide columns for flags, and examples printed unchanged."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=30, width=min(shutil.get_terminal_size((100, 24)).columns, 100) - 2)
         self._action_max_length = 16
 
     def _format_action(self, action: argparse.Action) -> str:
-        """The verbs without a line that only says VERB."""
+        """Verbs without the line that only says VERB."""
         if isinstance(action, argparse._SubParsersAction):
             return "".join(self._format_action(verb) for verb in action._get_subactions())
         return super()._format_action(action)
 
 
 def add_directory_argument(
-    parser: argparse.ArgumentParser, help_text: str = "directory of the crawl; found when there is one"
+    parser: argparse.ArgumentParser, help_text: str = "directory of the crawl (default: the only crawl here)"
 ) -> None:
     parser.add_argument("-C", "--dir", metavar="DIR", help=help_text)
 
 
 def add_json_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def program_name() -> str:
-    """How a person calls this program from where they are, so that a printed command can be pasted."""
+    """How to call this program from the current directory, for printed commands."""
     script = os.environ.get("CALLED_AS")
     if script:
         return script
@@ -147,7 +147,7 @@ def _check_verb(argv: Sequence[str], parsers: dict[str, Parser]) -> None:
 def _unknown_argument_message(rest: Sequence[str], parser: Parser, verb: str) -> str:
     flag = next((word for word in rest if word.startswith("-")), None)
     if flag is None:
-        return f"`{' '.join(rest)}` is more than `tenax {verb}` takes; see `tenax {verb} --help`"
+        return f"`{' '.join(rest)}` is one argument too many for `tenax {verb}`; see `tenax {verb} --help`"
     known = [option for action in parser._actions for option in action.option_strings]
     close = difflib.get_close_matches(flag.partition("=")[0], known, n=1)
     advice = f"did you mean {close[0]}?" if close else f"see `tenax {verb} --help`"

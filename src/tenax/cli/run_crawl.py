@@ -1,4 +1,4 @@
-"""A crawl that is watched: it draws itself while it runs, and Ctrl-C ends it gently."""
+"""Runs a crawl with a progress view and a summary; Ctrl-C finishes the visits in flight and stops."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STATUS_TIMEOUT_SECONDS = 5.0
 
 
 class View(Protocol):
-    """Someone who looks at a running crawl."""
+    """Shows a running crawl."""
 
     interval_seconds: float
 
@@ -43,20 +43,20 @@ class View(Protocol):
     def draw(self, progress: Progress) -> None: ...
 
     def on_stopping(self) -> None:
-        """The person asked to stop; what is in flight is being finished."""
+        """A stop was requested; visits in flight are being finished."""
 
     def finish(self, progress: Progress) -> None:
-        """The run has ended well; this is how it stands."""
+        """The run ended without an error; this is its final progress."""
 
     def end(self) -> None:
-        """Leave the terminal as it was. May be called twice."""
+        """Restore the terminal. May be called twice."""
 
 
 def choose_view(loaded: LoadedConfig, options: CrawlOptions) -> View:
-    """A live picture on a terminal, lines elsewhere, silence when asked; logging is set up to go with it."""
+    """A live view on a terminal, log lines elsewhere, nothing when quiet. Also configures logging."""
     log, is_quiet = loaded.config.log, options.is_quiet
     is_live = not is_quiet and log.format != "json" and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    # The picture already shows what an info line would say.
+    # The live view already shows what info lines would say.
     level_was_chosen = loaded.sources["log.level"] != "default"
     logs.configure(log.level if level_was_chosen or not (is_live or is_quiet) else "warning", log.format)
     if is_quiet:
@@ -71,7 +71,7 @@ def choose_view(loaded: LoadedConfig, options: CrawlOptions) -> View:
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end on the fastest event loop there is."""
+    """Run on uvloop where it is available."""
     from tenax.runtime.memory import configure_memory, skip_final_collection
 
     configure_memory()
@@ -85,13 +85,13 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 def _event_loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     try:
         import uvloop
-    except ImportError:  # not made for every platform
+    except ImportError:  # not available on every platform
         return None
     return uvloop.new_event_loop
 
 
 async def run_and_report(options: CrawlOptions, loaded: LoadedConfig) -> int:
-    """Crawl with a view fit for the reader, then tell how it went; the exit code."""
+    """Crawl with a view, print the summary and return the exit code."""
     from tenax.cli.views.summary import Report, format_brief_summary, format_summary
     from tenax.cli.views.tables import TextStyle, print_lines
     from tenax.crawl.library import Crawl
@@ -108,20 +108,20 @@ async def run_and_report(options: CrawlOptions, loaded: LoadedConfig) -> int:
     )
     ending, progress, status = await crawl_with_view(crawl, choose_view(loaded, options), options)
     report = Report(options, ending, progress, status, loaded.config.events.jsonl)
-    tell = format_brief_summary if options.is_quiet else format_summary
-    print_lines(tell(report, TextStyle.for_stream(sys.stdout)))
+    format_report = format_brief_summary if options.is_quiet else format_summary
+    print_lines(format_report(report, TextStyle.for_stream(sys.stdout)))
     return exit_code(ending, status)
 
 
 def exit_code(ending: Ending, status: Status) -> int:
-    """0 only when the crawl has something to show: who runs it from a script looks at nothing else."""
+    """0 only when the crawl has stored pages: a script sees nothing else."""
     if ending is Ending.INTERRUPTED:
         return EXIT_INTERRUPTED
     return 0 if status.pages else NoPagesStored.exit_code
 
 
 async def crawl_with_view(crawl: Crawl, view: View, options: CrawlOptions) -> tuple[Ending, Progress, Status]:
-    """Crawl to the end with someone looking on."""
+    """Crawl to the end and update the view meanwhile."""
     with Deadline(deadline_seconds(crawl), _resume_hint(options.resume_command)) as deadline:
         async with crawl:
             crawl.set_exit_handler(os._exit)
@@ -140,7 +140,7 @@ async def crawl_with_view(crawl: Crawl, view: View, options: CrawlOptions) -> tu
 
 
 async def _final_status(crawl: Crawl, ending: Ending) -> Status:
-    """Who stops a crawl does not wait for a server that is away only to hear how it stands."""
+    """The final status. After an interrupt it waits only `STATUS_TIMEOUT_SECONDS` for the database."""
     try:
         async with asyncio.timeout(STATUS_TIMEOUT_SECONDS if ending is Ending.INTERRUPTED else None):
             return await crawl.status()
@@ -152,13 +152,13 @@ async def _final_status(crawl: Crawl, ending: Ending) -> Status:
 
 
 def deadline_seconds(crawl: Crawl) -> float:
-    """After a signal. With a file of its own a crawl waits for nobody but hosts, and finishes what is in flight."""
+    """How long to wait after a signal. A crawl with a local database has no limit: it waits only for hosts."""
     return crawl.grace_seconds + SHUTDOWN_SECONDS if crawl.grace_seconds is not None else threading.TIMEOUT_MAX
 
 
 @contextmanager
 def _redraw_periodically(progress: Callable[[], Progress], view: View) -> Iterator[None]:
-    """Draw at the view's own pace, from the event loop: progress is read where it is written."""
+    """Redraw at the interval of the view. Runs in the event loop, because progress may only be read there."""
     loop = asyncio.get_running_loop()
     handle: asyncio.TimerHandle | None = None
 
@@ -179,23 +179,23 @@ def _redraw_periodically(progress: Callable[[], Progress], view: View) -> Iterat
 def _stop_on_signals(stop: Callable[[], None], view: View, resume: str, deadline: Deadline) -> Iterator[None]:
     """The first Ctrl-C or SIGTERM asks to stop; the second stops at once, even if the loop is stuck.
 
-    A plain signal handler, not the loop's own: it runs between two instructions of whatever is going on.
+    Uses a plain signal handler, not the event loop's: it also runs while the loop is blocked.
     """
     loop = asyncio.get_running_loop()
-    asked = False
+    is_stopping = False
 
-    def answer(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked:
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        nonlocal is_stopping
+        if is_stopping:
             view.end()
             exit_immediately(_resume_hint(resume))
-        asked = True
+        is_stopping = True
         deadline.start()
         loop.call_soon_threadsafe(stop)
         loop.call_soon_threadsafe(view.on_stopping)
 
     numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, answer) for number in numbers]
+    before = [signal.signal(number, on_signal) for number in numbers]
     try:
         yield
     finally:
@@ -207,11 +207,11 @@ def _resume_hint(resume: str) -> str:
     return "everything committed is safe" + (f"; resume with:  {resume}" if resume else "")
 
 
-STOPPING_MESSAGE = "finishing what is in flight; press Ctrl-C again to stop at once"
+STOPPING_MESSAGE = "finishing visits in flight; press Ctrl-C again to stop at once"
 
 
 class SilentView:
-    """Says nothing but problems."""
+    """Prints nothing."""
 
     interval_seconds = 60.0
 
@@ -237,7 +237,7 @@ class LogView:
     def begin(self, notices: Sequence[str]) -> None:
         for notice in notices:
             _log.info("notice", text=notice)
-        _log.info("crawl started", out=self._name)
+        _log.info("crawl started", location=self._name)
 
     def draw(self, progress: Progress) -> None:
         _log.info("crawling", **_progress_fields(progress))
@@ -258,12 +258,13 @@ def _progress_fields(progress: Progress) -> dict[str, object]:
         "waiting": progress.waiting,
         "in_flight": progress.in_flight,
         "hosts_active": progress.hosts_active,
-        "hosts_resting": progress.hosts_backing_off,
+        "hosts_backing_off": progress.hosts_backing_off,
         "received_bytes": progress.wire_bytes,
         "elapsed_seconds": round(progress.elapsed_seconds, 1),
     }
     if progress.failures:
         facts["failures"] = dict(progress.failures)
-    for rest in progress.backing_off[:1]:
-        facts["resting"] = f"{rest.origin} for {format_values.format_duration(rest.until - progress.now)}: {rest.why}"
+    for host in progress.backing_off[:1]:
+        wait = format_values.format_duration(host.until - progress.now)
+        facts["backing_off"] = f"{host.origin} for {wait}: {host.why}"
     return facts

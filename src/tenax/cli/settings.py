@@ -1,4 +1,4 @@
-"""Flags, variables and a file become one config that knows where each value came from."""
+"""Loads the config of a command from flags, environment and file, with the source of each value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CONFIG_FILE = "tenax.toml"
 
-# Which setting each flag turns. Values stay text: `tenax.config` reads and checks them, wherever they come from.
+# The setting of each flag. Values stay text: `tenax.config` parses and checks them.
 FLAGS = {
     "scope": "crawl.scope",
     "max_pages": "crawl.max_pages",
@@ -42,32 +42,34 @@ _SPELLINGS = {"queue_redis": "--redis"}
 
 
 def flag_spelling(name: str) -> str:
-    """How the flag of a key of `FLAGS` is typed."""
+    """The flag for a key of `FLAGS`, such as `--max-pages`."""
     return _SPELLINGS.get(name) or f"--{name.replace('_', '-')}"
 
 
 def add_config_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags every verb that reads a config has."""
+    """Flags of every verb that loads a config."""
     group = parser.add_argument_group("configuration")
-    group.add_argument("--config", metavar="FILE", help=f"TOML file; {CONFIG_FILE} in this directory when there is one")
+    group.add_argument(
+        "--config", metavar="FILE", help=f"TOML file (default: {CONFIG_FILE} in this directory, if it exists)"
+    )
     group.add_argument(
         "--set",
         metavar="SECTION.KEY=VALUE",
         action="append",
         default=[],
-        help="set any setting; `tenax config` lists them",
+        help="override any setting; `tenax config` lists them; may be repeated",
     )
 
 
 def add_log_arguments(parser: argparse._ActionsContainer) -> None:
-    """The flags of a verb whose log people read."""
-    parser.add_argument("--log-format", metavar="auto|text|json", help="how log lines look (default: auto)")
-    parser.add_argument("--log-level", metavar="debug|info|warning|error", help="least important message shown")
+    """Flags for the log."""
+    parser.add_argument("--log-format", metavar="auto|text|json", help="format of log lines (default: auto)")
+    parser.add_argument("--log-level", metavar="debug|info|warning|error", help="lowest level shown (default: info)")
 
 
 def add_monitoring_arguments(parser: argparse._ActionsContainer) -> None:
-    """The flags of a verb that runs for long, and is watched by people and by Prometheus."""
-    parser.add_argument("--metrics-port", metavar="P", help="serve Prometheus metrics on this port of 127.0.0.1")
+    """Flags of a long-running verb: metrics and log."""
+    parser.add_argument("--metrics-port", metavar="P", help="serve Prometheus metrics on 127.0.0.1:P")
     add_log_arguments(parser)
 
 
@@ -77,21 +79,21 @@ def load(
     default_overrides: dict[str, SettingValue] | None = None,
     flags: dict[str, SettingValue] | None = None,
 ) -> LoadedConfig:
-    """The config of this command: defaults, `default_overrides`, file, environment, single sites, flags; the later wins.
+    """The config of this command: defaults, `default_overrides`, file, environment, site tables, flags; the last wins.
 
-    `flags` are taken instead of those that were typed. Extras that they need are installed, in a clone.
+    `flags` replace the typed ones. In a clone, missing extras are installed.
     """
     from tenax import config
 
     file = Path(args.config) if args.config else Path(CONFIG_FILE) if Path(CONFIG_FILE).is_file() else None
     loaded = config.load_config(file, os.environ, flag_settings(args) if flags is None else flags, default_overrides)
-    # Here, because every verb loads its settings before it does anything else.
+    # Here, because every verb loads its settings first.
     extras.install_extras(extras.required_extras(args, loaded), args.argv)
     return loaded
 
 
 def flag_settings(args: argparse.Namespace) -> dict[str, SettingValue]:
-    """What the flags of this command set, by setting; a named flag is stronger than `--set`."""
+    """The settings that the flags of this command set; a named flag overrides `--set`."""
     from tenax.config import SettingValue, all_settings
 
     known = {setting.key: setting for setting in all_settings()}

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM for services: the first ends them gently and in time, the second at once."""
+"""Ctrl-C and SIGTERM for services: the first stops gracefully within a deadline, the second at once."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 EXIT_INTERRUPTED = 130
 SHUTDOWN_SECONDS = 20.0
-"""How long a service may take to let go of its servers, beyond the grace that its visits have."""
+"""Time to close connections to servers, after the grace period for visits."""
 _log = logs.logger("tenax.cli")
 
 
 class Deadline:
-    """Ends the process when something that was asked to end has not done so in time, whatever it waits for.
+    """Ends the process when it does not stop in time after `start`, whatever it waits for.
 
-    A thread of its own watches, as the event loop itself may be stuck. It is there from the beginning: a signal may
-    come in the middle of anything, also of the start of another thread.
+    A separate thread watches, because the event loop may be stuck. The thread runs from the beginning: a signal handler
+    cannot safely start one.
     """
 
     def __init__(self, seconds: float, consequence: str, exit_process: Callable[[int], None] = os._exit) -> None:
@@ -37,7 +37,7 @@ class Deadline:
         self._end_event = threading.Event()
 
     def start(self) -> None:
-        """From now on the time counts. May be called by a signal handler."""
+        """Start the countdown. May be called by a signal handler."""
         self._start_event.set()
 
     def __enter__(self) -> Deadline:
@@ -52,7 +52,7 @@ class Deadline:
         self._start_event.wait()
         if self._end_event.wait(self._seconds):
             return
-        exit_immediately(f"it did not end within {self._seconds:g} seconds; {self._consequence}", self._exit_process)
+        exit_immediately(f"it did not stop within {self._seconds:g} seconds; {self._consequence}", self._exit_process)
 
 
 def exit_immediately(why: str, exit_process: Callable[[int], None] = os._exit) -> None:
@@ -63,25 +63,25 @@ def exit_immediately(why: str, exit_process: Callable[[int], None] = os._exit) -
 
 @contextmanager
 def stop_on_signals(stop: Callable[[], None], consequence: str, grace_seconds: float = 0.0) -> Iterator[None]:
-    """A plain signal handler, not the loop's own: it runs between two instructions of whatever is going on.
+    """Call `stop` on the first signal; exit at once on the second, or after the grace period and `SHUTDOWN_SECONDS`.
 
-    What does not end within the grace and some seconds more is stopped at once.
+    Uses a plain signal handler, not the event loop's: it also runs while the loop is blocked.
     """
     loop = asyncio.get_running_loop()
-    asked = False
+    is_stopping = False
 
-    def answer(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked:
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        nonlocal is_stopping
+        if is_stopping:
             exit_immediately(consequence)
-        asked = True
+        is_stopping = True
         deadline.start()
         loop.call_soon_threadsafe(stop)
-        loop.call_soon_threadsafe(_log.info, "finishing what is in flight; a second signal stops at once")
+        loop.call_soon_threadsafe(_log.info, "finishing visits in flight; a second signal stops at once")
 
     numbers = (signal.SIGINT, signal.SIGTERM)
     with Deadline(grace_seconds + SHUTDOWN_SECONDS, consequence) as deadline:
-        before = [signal.signal(number, answer) for number in numbers]
+        before = [signal.signal(number, on_signal) for number in numbers]
         try:
             yield
         finally:

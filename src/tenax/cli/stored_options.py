@@ -1,7 +1,7 @@
-"""What a crawl keeps for the command that goes on with it: its seeds, and the settings that a person gave by flags.
+"""The seeds and flag settings that a crawl stores for the command that resumes it.
 
-A setting kept is as strong as a flag, but a flag of this command is stronger. Nothing secret is kept: a URL with a
-password has to come from where it came from.
+A stored setting has the strength of a flag; a flag of the current command overrides it. Secrets are not stored: a URL
+with a password must be given again.
 """
 
 from __future__ import annotations
@@ -31,48 +31,48 @@ MAX_PAGES = "crawl.max_pages"
 CONTINUOUS = "recrawl.continuous"
 
 _PER_RUN_PREFIXES = ("log.", "metrics.", "database.url", "database.schema")
-"""How the settings begin that are about the command, or about where the crawl is."""
+"""Prefixes of settings that belong to one run or to the location, and are not stored."""
 _RULE_KEYS = frozenset({"crawl.scope", "crawl.include", "crawl.exclude", "crawl.max_depth", "crawl.max_links_per_page"})
-"""Settings whose changes the crawl itself names: it compares them with the rules that it was last crawled by."""
+"""Settings whose changes the crawl itself reports, by comparing its stored rules."""
 
 FlagValue = str | tuple[str, ...]
 
 
 class StoredOptions(Value, frozen=True):
-    """What is remembered of the last run, as JSON in the database."""
+    """The options of the last run, stored as JSON in the database."""
 
     settings: dict[str, FlagValue] = {}
-    """By `section.name`, as they were typed."""
+    """By `section.name`, as typed."""
     secrets: dict[str, FlagValue] = {}
-    """Those that hold a password, with `***` for it: the command that goes on has to give them again."""
+    """Settings with a password, masked as `***`: the next command must give them again."""
     config_file: str = ""
-    """The file that `--config` named."""
+    """The value of `--config`."""
 
 
 class ExistingCrawl(Value, frozen=True):
-    """The crawl that is there already."""
+    """What is known about a crawl that already exists."""
 
     seeds: tuple[str, ...]
     settings: dict[str, FlagValue] = {}
     secrets: dict[str, FlagValue] = {}
     reached_page_limit: int = 0
-    """The `crawl.max_pages` of the last run, when it is reached; else 0."""
+    """The `crawl.max_pages` of the last run if it was reached, else 0."""
     has_typed_seeds: bool = False
-    """A person gave the seeds to a command; a program may have, otherwise."""
+    """A person gave the seeds to a command. False: they may come from a program."""
 
 
 async def load_existing_crawl(location: Location, config: Config, *, is_required: bool) -> ExistingCrawl | None:
-    """What is known of the crawl in this place; None when there is none yet.
+    """The crawl at this location; None when there is none.
 
-    Raises `DatabaseError` when it cannot be opened and `is_required`. Otherwise whoever opens it to write will say so, or
-    make a whole one of it: a file that was just begun, for example.
+    Raises `DatabaseError` when it cannot be opened and `is_required`. Otherwise opening it for writing reports the
+    error or completes a half-created file.
     """
     from tenax.clock import SteadyClock
     from tenax.crawl.rules import load_rules
     from tenax.crawl.wiring import open_database
 
     try:
-        # No time is asked for: a look at the database needs no other server.
+        # A local clock: reading the database needs no other server.
         database = await open_database(location, read_only=True, config=config, clock=SteadyClock())
     except DatabaseError:
         if is_required:
@@ -82,17 +82,17 @@ async def load_existing_crawl(location: Location, config: Config, *, is_required
         rules = await load_rules(database)
         if rules is None:
             return None
-        kept = await load_stored_options(database)
-        settings = kept.settings if kept is not None else _settings_from_rules(rules)
-        secrets = kept.secrets if kept is not None else {}
-        most = (
+        stored = await load_stored_options(database)
+        settings = stored.settings if stored is not None else _settings_from_rules(rules)
+        secrets = stored.secrets if stored is not None else {}
+        max_pages = (
             validate_value(_SETTINGS[MAX_PAGES], SettingValue(settings[MAX_PAGES], STORED_SOURCE))
             if MAX_PAGES in settings
             else 0
         )
-        is_reached = most and database.counts().pages_this_round >= most
+        is_reached = max_pages and database.counts().pages_this_round >= max_pages
         is_typed = bool(await database.get_meta("command"))
-        return ExistingCrawl(rules.seeds, settings, secrets, most if is_reached else 0, is_typed)
+        return ExistingCrawl(rules.seeds, settings, secrets, max_pages if is_reached else 0, is_typed)
     finally:
         await database.close()
 
@@ -104,16 +104,18 @@ async def load_stored_options(database: Database) -> StoredOptions | None:
     if data is None:
         return None
     try:
-        kept = msgspec.json.decode(data, type=StoredOptions)
+        stored = msgspec.json.decode(data, type=StoredOptions)
     except msgspec.DecodeError as error:
         raise DatabaseUnusable(
-            f"the settings kept with this crawl cannot be read ({error}); begin anew, with --restart or in another schema"
+            f"the settings stored with this crawl cannot be read ({error}); start again, with --restart or in another "
+            "schema"
         ) from None
-    return msgspec.structs.replace(kept, settings={key: v for key, v in kept.settings.items() if key in _SETTINGS})
+    settings = {key: value for key, value in stored.settings.items() if key in _SETTINGS}
+    return msgspec.structs.replace(stored, settings=settings)
 
 
 def _settings_from_rules(rules: Rules) -> dict[str, FlagValue]:
-    """The settings of a crawl that no command began, where they differ from the defaults."""
+    """The settings of a crawl that was not started by a command, where they differ from the defaults."""
     values = {
         "crawl.scope": rules.scope.name,
         "crawl.include": rules.include,
@@ -128,33 +130,35 @@ def _settings_from_rules(rules: Rules) -> dict[str, FlagValue]:
 def merge_settings(
     existing: ExistingCrawl, given: Mapping[str, SettingValue], *, is_new_round: bool
 ) -> dict[str, SettingValue]:
-    """The settings that hold for a command with these flags.
+    """The effective settings of a command with these flags.
 
-    A page limit that is reached would end it at once. A limit and pages that are kept fresh do not go together: the one
-    that was typed now holds.
+    A page limit that was reached is dropped, because it would end the run at once. A page limit and `--continuous`
+    exclude each other: the one typed now wins.
     """
-    left = dict(existing.settings)
+    stored = dict(existing.settings)
     if (existing.reached_page_limit and not is_new_round) or _is_enabled(given, CONTINUOUS):
-        left.pop(MAX_PAGES, None)
+        stored.pop(MAX_PAGES, None)
     if _is_enabled(given, MAX_PAGES):
-        left.pop(CONTINUOUS, None)
-    return {**{key: SettingValue(value, STORED_SOURCE) for key, value in left.items()}, **given}
+        stored.pop(CONTINUOUS, None)
+    return {**{key: SettingValue(value, STORED_SOURCE) for key, value in stored.items()}, **given}
 
 
 def resume_notices(
     existing: ExistingCrawl, effective: Mapping[str, SettingValue], given: Mapping[str, SettingValue]
 ) -> list[str]:
-    """What a person should know: which settings they did not type hold, and which are others now."""
+    """Notices about settings taken from the last run, changed, or dropped."""
     lines = []
-    kept = [key for key in effective if key not in given]
-    if kept:
-        # Named flags first: `--set` is for what few people set.
-        settings = sorted((to_flags(key, effective[key].value) for key in kept), key=lambda words: words[0] == "--set")
+    stored = [key for key in effective if key not in given]
+    if stored:
+        # Named flags first, then `--set`.
+        settings = sorted(
+            (to_flags(key, effective[key].value) for key in stored), key=lambda words: words[0] == "--set"
+        )
         lines.append(f"{STORED_SOURCE}: {_join_shell_words(word for words in settings for word in words)}")
-    both = [key for key in given if key in existing.settings and key not in _RULE_KEYS]
+    in_both = [key for key in given if key in existing.settings and key not in _RULE_KEYS]
     changed = [
         f"{key} {_format_value(key, existing.settings[key])} → {_format_value(key, given[key].value)}"
-        for key in both
+        for key in in_both
         if _parse_value(key, existing.settings[key]) != _parse_value(key, given[key].value)
     ]
     if changed:
@@ -162,12 +166,12 @@ def resume_notices(
     for key in existing.settings.keys() - effective.keys():
         words = _join_shell_words(to_flags(key, existing.settings[key]))
         is_reached = key == MAX_PAGES and existing.reached_page_limit
-        lines.append(f"the last run's {words} {'is reached, and ' if is_reached else ''}holds no more")
+        lines.append(f"the last run's {words} {'was reached and ' if is_reached else ''}no longer applies")
     return lines
 
 
 def _join_shell_words(words: Iterable[str]) -> str:
-    """As a person types them into a shell."""
+    """Words quoted for a shell."""
     return " ".join(map(quote_shell_word, words))
 
 
@@ -176,25 +180,27 @@ def _is_enabled(given: Mapping[str, SettingValue], key: str) -> bool:
 
 
 def check_secrets(existing: ExistingCrawl, sources: Mapping[str, str]) -> None:
-    """Raises `UsageError` when the last run had a setting with a password that this one has not: without its proxy, for
-    example, it would show itself to the site."""
+    """Raise `UsageError` when the last run had a setting with a password and this one does not: without its proxy, for
+    example, the crawl would reveal its own address."""
     for key, value in existing.secrets.items():
         if sources[key] == "default":
             raise UsageError(
-                f"the last run had {_join_shell_words(to_flags(key, value))}, whose password is not kept; give it again, "
-                f"or --set {key}= to go on without"
+                f"the last run had {_join_shell_words(to_flags(key, value))}, whose password is not stored; give it "
+                f"again, or --set {key}= to resume without it"
             )
 
 
 def options_to_store(effective: Mapping[str, SettingValue], config_file: str | None) -> StoredOptions:
-    """What the next command should know of the settings that hold now."""
-    own = {key: setting.value for key, setting in effective.items() if not key.startswith(_PER_RUN_PREFIXES)}
-    secrets = {key: _mask_value(key, value) for key, value in own.items() if is_secret(key, value)}
-    return StoredOptions({key: value for key, value in own.items() if key not in secrets}, secrets, config_file or "")
+    """The part of the effective settings that is stored for the next command."""
+    values = {key: setting.value for key, setting in effective.items() if not key.startswith(_PER_RUN_PREFIXES)}
+    secrets = {key: _mask_value(key, value) for key, value in values.items() if is_secret(key, value)}
+    return StoredOptions(
+        {key: value for key, value in values.items() if key not in secrets}, secrets, config_file or ""
+    )
 
 
 def build_resume_command(location: Location, stored: StoredOptions) -> str:
-    """The command that goes on with this crawl, from where we are. The crawl knows all else."""
+    """The command that resumes this crawl from the current directory; the crawl stores the rest."""
     from tenax.cli.parser import program_name
 
     files = (
@@ -208,14 +214,14 @@ def build_resume_command(location: Location, stored: StoredOptions) -> str:
 
 
 async def store_more_settings(database: Database, given: Mapping[str, SettingValue]) -> None:
-    """Settings that were given to a crawl after it began; those of a crawl that no command began are in its rules."""
+    """Add settings to the stored ones. A crawl that was not started by a command has them in its rules."""
     from tenax.crawl.library import SETTINGS_KEY
 
     before = await load_stored_options(database)
     more = options_to_store(given, None).settings
     if before is not None and more:
-        kept = msgspec.structs.replace(before, settings={**before.settings, **more})
-        await database.set_meta(SETTINGS_KEY, msgspec.json.encode(kept))
+        stored = msgspec.structs.replace(before, settings={**before.settings, **more})
+        await database.set_meta(SETTINGS_KEY, msgspec.json.encode(stored))
 
 
 def is_secret(key: str, value: FlagValue) -> bool:
@@ -223,9 +229,9 @@ def is_secret(key: str, value: FlagValue) -> bool:
 
 
 def to_flags(key: str, value: FlagValue) -> list[str]:
-    """A setting as words of a command, fit to be seen."""
+    """A setting as command-line words, secrets masked."""
     value = _mask_value(key, value)
-    name = next((name for name, turned in FLAGS.items() if turned == key and name not in _SERVICE_FLAGS), None)
+    name = next((name for name, setting in FLAGS.items() if setting == key and name not in _SERVICE_FLAGS), None)
     if name is None or not value or (key == CONTINUOUS and not _parse_value(key, value)):
         return ["--set", f"{key}={','.join(value) if isinstance(value, tuple) else value}"]
     flag = flag_spelling(name)

@@ -1,4 +1,4 @@
-"""What the program can do, in the order of `tenax --help`."""
+"""All verbs, in the order of `tenax --help`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m tenax.demo`: serve the site until stdin closes or a signal asks to stop."""
+"""`python -m tenax.demo`: serve the site until stdin closes or a signal arrives."""
 
 from __future__ import annotations
 
@@ -33,19 +33,26 @@ def main() -> int:
 def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tenax.demo",
-        description="A website with bad behaviour on loopback. Prints one line of JSON with the addresses of its hosts, "
-        "then serves until its standard input closes.",
+        description="Serve websites with bad behaviour on loopback. Prints one line of JSON with the origins of "
+        "the hosts, then serves until standard input closes.",
     )
     plain = Site()
-    parser.add_argument("--hosts", type=int, default=plain.hosts, metavar="N", help="hosts (%(default)s)")
-    parser.add_argument("--pages", type=int, default=plain.pages_per_host, metavar="N", help="pages each (%(default)s)")
-    parser.add_argument("--seed", type=int, default=plain.seed, metavar="N", help="another county (%(default)s)")
-    parser.add_argument("--port", type=int, default=0, metavar="P", help="port on every host; 0: any free one")
+    parser.add_argument("--hosts", type=int, default=plain.hosts, metavar="N", help="number of hosts (%(default)s)")
     parser.add_argument(
-        "--behaviours", choices=get_args(BehaviourSet), default=plain.behaviours, help="bad ones (%(default)s)"
+        "--pages", type=int, default=plain.pages_per_host, metavar="N", help="pages per host (%(default)s)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=plain.seed, metavar="N", help="random seed of the content (%(default)s)"
+    )
+    parser.add_argument("--port", type=int, default=0, metavar="P", help="port of every host; 0: any free port")
+    parser.add_argument(
+        "--behaviours",
+        choices=get_args(BehaviourSet),
+        default=plain.behaviours,
+        help="set of bad behaviours (%(default)s)",
     )
     parser.add_argument("--no-behaviours", action="store_true", help="the same as --behaviours none")
-    parser.add_argument("--log", type=Path, metavar="FILE", help="append a line of JSON for every request")
+    parser.add_argument("--log", type=Path, metavar="FILE", help="append a line of JSON per request")
     parser.add_argument("--warm", action="store_true", help="render every page before serving the first")
     return parser
 
@@ -67,7 +74,7 @@ async def _serve_site(site: Site, options: argparse.Namespace) -> None:
     async with serve(site, port=options.port, log=options.log, is_warm=options.warm) as origins:
         sys.stdout.write(msgspec.json.encode({"origins": origins}).decode() + "\n")
         sys.stdout.flush()
-        # A thread, because stdin may be anything, and not everything can be watched by an event loop.
+        # A thread, because an event loop cannot watch every kind of stdin.
         threading.Thread(target=_wait_for_end_of_input, args=(loop, stopped), daemon=True).start()
         await stopped.wait()
 
@@ -77,7 +84,7 @@ def _wait_for_end_of_input(loop: asyncio.AbstractEventLoop, stopped: asyncio.Eve
         while os.read(0, 4096):
             pass
     except OSError:
-        pass  # a stdin that cannot be read has ended, too
+        pass  # an unreadable stdin counts as closed
     loop.call_soon_threadsafe(stopped.set)
 
 

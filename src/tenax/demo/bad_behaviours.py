@@ -1,4 +1,4 @@
-"""What a host with bad behaviour sends: one function for each habit that has an address of its own."""
+"""The answers of bad behaviours: one function per behaviour with its own path."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ BehaviourHandler = Callable[[PageContext, Request], Answer]
 
 
 def behaviour_answer(context: PageContext, request: Request) -> Answer | None:
-    """The answer of one of this host's bad behaviour; None when the path is none of theirs."""
-    manners = host_behaviours(context.site, context.host.index)
-    if not manners:
+    """The answer of a bad behaviour of this host; None for other paths."""
+    behaviours = host_behaviours(context.site, context.host.index)
+    if not behaviours:
         return None
     if request.path == "/curiosities":
-        return _curiosities_page(context, manners)
-    if request.path.startswith("/echo/") and "echo" in manners:
+        return _curiosities_page(context, behaviours)
+    if request.path.startswith("/echo/") and "echo" in behaviours:
         return _echo_page(context, request)
-    name, habit = _HANDLERS.get(request.path, ("", None))
-    return habit(context, request) if habit is not None and name in manners else None
+    name, handler = _HANDLERS.get(request.path, ("", None))
+    return handler(context, request) if handler is not None and name in behaviours else None
 
 
 def _curiosities_page(context: PageContext, behaviours: dict[str, Behaviour]) -> Answer:
-    """The page that links to every manner of the host; the footer of every page links to it."""
+    """The page that links to all bad behaviours of the host; every footer links to it."""
     parts, head = [], ""
-    for manner in behaviours.values():
-        links = [render_link(href, href) for href in manner.links]
-        if manner.name == "nofollow-links":
+    for behaviour in behaviours.values():
+        links = [render_link(href, href) for href in behaviour.links]
+        if behaviour.name == "nofollow-links":
             links.append(render_link("/quiet/nook", "/quiet/nook", ' rel="nofollow"'))
-        if manner.name == "feed":
+        if behaviour.name == "feed":
             head = '\n<link rel="alternate" type="application/rss+xml" href="/feed.xml">'
-        parts.append(f"\n  <h2>{manner.name}</h2>\n  <ul>{render_items(links)}\n  </ul>")
+        parts.append(f"\n  <h2>{behaviour.name}</h2>\n  <ul>{render_items(links)}\n  </ul>")
     title = context.host.theme.labels.curiosities
     return standalone_page(context, "/curiosities", title, extra="".join(parts), head=head)
 
@@ -71,7 +71,7 @@ def _render_link_list(*paths: str) -> str:
     return f"\n  <ul>{render_items(render_link(path, path) for path in paths)}\n  </ul>"
 
 
-# ---- pages that are pages ---------------------------------------------------------------------------------
+# ---- pages ------------------------------------------------------------------------------------------------
 
 
 def _hostile_title_page(context: PageContext, request: Request) -> Answer:
@@ -100,15 +100,15 @@ def _flaky_page(context: PageContext, request: Request) -> Answer:
 
 
 def _facets_page(context: PageContext, request: Request) -> Answer:
-    """A list with two filters. Each choice is linked with its parameters in both orders."""
+    """A list with two filters; links have their parameters in both orders."""
     chosen = {name: value for name, value in parse_qsl(request.query) if value in FACETS.get(name, ())}
     query = "&".join(f"{name}={value}" for name, value in sorted(chosen.items()))
     links = []
     for colour, size in product(("", *FACETS["colour"]), ("", *FACETS["size"])):
         pairs = [f"{name}={value}" for name, value in (("size", size), ("colour", colour)) if value]
-        turned = pairs if (colour, size) > (chosen.get("colour", ""), chosen.get("size", "")) else pairs[::-1]
+        ordered = pairs if (colour, size) > (chosen.get("colour", ""), chosen.get("size", "")) else pairs[::-1]
         links.append(
-            render_link("/finder" + ("?" + "&".join(turned) if turned else ""), f"{colour} {size}".strip() or "all")
+            render_link("/finder" + ("?" + "&".join(ordered) if ordered else ""), f"{colour} {size}".strip() or "all")
         )
     dice = context.host.page_rng(f"/finder?{query}")
     found = render_paragraphs([write_paragraph(context.host.theme, dice) for _ in range(3)])
@@ -120,7 +120,7 @@ def _echo_page(context: PageContext, request: Request) -> Answer:
 
 
 def _calendar_page(context: PageContext, request: Request) -> Answer:
-    """A month; the next one is always only a link away."""
+    """A month that links to the next and the previous one, without end."""
     asked = dict(parse_qsl(request.query))
     year, month = _parse_number(asked.get("year"), CALENDAR_YEAR), _parse_number(asked.get("month"), 0)
     later = (year, month + 1) if month < 12 else (year + 1, 1)
@@ -136,7 +136,7 @@ def _parse_number(text: str | None, default: int) -> int:
 
 
 def _many_links_page(context: PageContext, request: Request) -> Answer:
-    """Every day of some far years: more links than anyone takes. Into the calendar, so that none costs a visit."""
+    """More links than a crawler follows. They go into the refused calendar, so none costs a visit."""
     days = product(range(CALENDAR_YEAR, CALENDAR_YEAR + 6), range(1, 13), range(1, 29))
     links = (f"/calendar?year={y}&month={m}&day={d}" for y, m, d in islice(days, MANY_LINKS_COUNT))
     body = "".join(f"\n  {render_link(href, href[-8:])}" for href in links)
@@ -147,7 +147,7 @@ def _many_links_page(context: PageContext, request: Request) -> Answer:
 
 
 def _tag_soup_page(context: PageContext, request: Request) -> Answer:
-    """Markup that no parser was promised: nothing closed, nothing nested right, attributes as they fell."""
+    """Broken markup: unclosed tags, wrong nesting, odd attributes."""
     theme, dice = context.host.theme, context.host.page_rng(request.path)
     texts = write_article(theme, write_paragraph(theme, dice), dice) + write_article(
         theme, write_paragraph(theme, dice), dice
@@ -158,11 +158,11 @@ def _tag_soup_page(context: PageContext, request: Request) -> Answer:
     return Answer(200, encode_html(context.host, text), page_content_type(context.host))
 
 
-# ---- answers that are not pages ---------------------------------------------------------------------------
+# ---- other answers ----------------------------------------------------------------------------------------
 
 
 def _redirect_answer(context: PageContext, request: Request) -> Answer:
-    """A redirect: some say it with a path, some with a whole URL, to places good and bad."""
+    """Redirects with relative and absolute targets, allowed and forbidden."""
     path = request.path
     to = {**REDIRECT_CHAIN, **REDIRECT_LOOP, "/side-door": "/private/accounts"}.get(path)
     if to is None:
@@ -221,7 +221,7 @@ def _picture_as_html(context: PageContext, request: Request) -> Answer:
 
 
 def _png(side: int) -> bytes:
-    """A square of many greys."""
+    """A square grey-scale image."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

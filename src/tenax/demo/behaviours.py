@@ -1,4 +1,4 @@
-"""The county's bad behaviour: their names, where they live, and what a crawl must make of them."""
+"""The bad behaviours of the demo site: names, hosts, links, and the pages a correct crawl stores."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from tenax.demo import Site
 from tenax.model import Value
 
 CALENDAR_YEAR = 2061
-"""Where the endless calendar begins: further ahead than anyone plans."""
+"""First year of the endless calendar, far in the future."""
 RATE_LIMITED_REQUEST = 40
 FACETS = {"colour": ("blue", "green", "red"), "size": ("large", "medium", "small")}
 
 COUNTED_PATHS = frozenset({"/moody"})
-"""Paths whose answer depends on how often they were asked for."""
+"""Paths whose answer depends on the number of requests."""
 REDIRECT_CHAIN = {"/old-address": "/older-address", "/older-address": "/found-at-last"}
 REDIRECT_LOOP = {"/round": "/and-round", "/and-round": "/round"}
 
 
 class Behaviour(Value, frozen=True):
-    """One habit of one host."""
+    """One behaviour of one host."""
 
     name: str
     home_host: int
     links: tuple[str, ...] = ()
-    """What the curiosities page of its host links to."""
+    """Links on the curiosities page of its host."""
     expected_paths: tuple[str, ...] = ()
-    """Paths, with their query, that a correct crawl stores because of it."""
+    """Paths with query that a correct crawl stores because of it."""
     is_slow: bool = False
 
 
@@ -86,42 +86,42 @@ BEHAVIOURS = (
     Behaviour("many-links", 5, ("/almanac",), ("/almanac",)),
 )
 
-BEHAVIOUR_HOSTS = 1 + max(manner.home_host for manner in BEHAVIOURS)
-"""With so many hosts each manner has the home it was made for; with fewer, one host has those of several."""
+BEHAVIOUR_HOSTS = 1 + max(behaviour.home_host for behaviour in BEHAVIOURS)
+"""With this many hosts each behaviour has its own home host; with fewer, hosts share them."""
 
 
 @lru_cache(maxsize=1024)
 def host_behaviours(site: Site, index: int) -> dict[str, Behaviour]:
-    """The manners of this host, by name."""
+    """The behaviours of this host, by name."""
     if site.behaviours == "none":
         return {}
-    wanted = (manner for manner in BEHAVIOURS if site.behaviours == "all" or not manner.is_slow)
-    return {manner.name: manner for manner in wanted if manner.home_host % site.hosts == index}
+    wanted = (behaviour for behaviour in BEHAVIOURS if site.behaviours == "all" or not behaviour.is_slow)
+    return {behaviour.name: behaviour for behaviour in wanted if behaviour.home_host % site.hosts == index}
 
 
 def stored_paths(site: Site, index: int) -> set[str]:
-    """What a correct crawl stores of this host because of its manners."""
-    manners = host_behaviours(site, index)
-    paths = {path for manner in manners.values() for path in manner.expected_paths}
-    return paths | {"/curiosities"} if manners else paths
+    """Paths that a correct crawl stores because of this host's behaviours."""
+    behaviours = host_behaviours(site, index)
+    paths = {path for behaviour in behaviours.values() for path in behaviour.expected_paths}
+    return paths | {"/curiosities"} if behaviours else paths
 
 
 def robots_txt(site: Site, index: int) -> str:
-    manners = host_behaviours(site, index)
+    behaviours = host_behaviours(site, index)
     lines = ["# Welcome, and mind the steps.", "User-agent: *"]
-    lines.append("Disallow: /private/" if "disallowed" in manners else "Disallow:")
-    if "crawl-delay" in manners:
+    lines.append("Disallow: /private/" if "disallowed" in behaviours else "Disallow:")
+    if "crawl-delay" in behaviours:
         lines.append(f"Crawl-delay: {crawl_delay_seconds(site)}")
     return "\n".join(lines) + "\n"
 
 
 def crawl_delay_seconds(site: Site) -> float:
-    """Shorter when quick, for hosts with many pages."""
+    """Shorter for `quick`, so that hosts with many pages do not take long."""
     return 0.2 if site.behaviours == "all" else 0.05
 
 
 def is_rate_limited(site: Site, index: int, path: str, host_requests: int) -> bool:
-    """Whether this request gets a 429. The front page never does: everything hangs on it."""
+    """Whether this request gets a 429. Never the front page: all other pages are found from it."""
     return (
         host_requests == RATE_LIMITED_REQUEST
         and path not in ("/", "/robots.txt")

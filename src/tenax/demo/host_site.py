@@ -1,4 +1,4 @@
-"""What one host consists of: its name, its articles, and the path of every page."""
+"""The content of one host: its name, its articles and the paths of its pages."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tenax.model import Value
 ARTICLES_PER_LISTING = 15
 ARTICLES_PER_TAG = 30
 NEWEST_DATE = date(2025, 6, 27)
-"""The day of the newest article. Fixed: a page must be the same tomorrow."""
+"""Date of the newest article; fixed, because pages must not change from day to day."""
 FIXED_PATHS = ("/", "/about", "/contact", "/join", "/tags/")
 
 
 class Article(Value, frozen=True):
-    """One article, without its text: that is written when it is asked for."""
+    """One article without its text, which is generated on request."""
 
     path: str
     title: str
@@ -30,7 +30,7 @@ class Article(Value, frozen=True):
 
 
 class HostSite(Value, frozen=True):
-    """One host of the site, complete but for the prose."""
+    """One host of the site, without the text of its pages."""
 
     index: int
     seed: int
@@ -40,26 +40,26 @@ class HostSite(Value, frozen=True):
     articles: tuple[Article, ...]
     """Newest first."""
     has_privacy_page: bool
-    """An odd page out, so that the number of pages comes out exactly."""
+    """Fills up the number of pages where articles and listings do not reach it exactly."""
 
     def page_rng(self, path: str) -> Random:
-        """Chance that is always the same for one page."""
+        """A random generator that is the same for one page every time."""
         return Random(f"{self.seed}/{self.index}{path}")
 
 
 @lru_cache(maxsize=512)
 def build_host_site(site: Site, index: int) -> HostSite:
     theme = load_theme(index)
-    dice = Random(f"{site.seed}/{index}")
+    rng = Random(f"{site.seed}/{index}")
     town = theme.towns[(site.seed + index + index // 6) % len(theme.towns)]
     articles, left_over = _article_count(site.pages_per_host, theme)
     return HostSite(
         index=index,
         seed=site.seed,
         theme=theme,
-        name=dice.choice(theme.names).format(town=town),
+        name=rng.choice(theme.names).format(town=town),
         tagline=theme.tagline.format(town=town),
-        articles=tuple(_make_article(theme, number, dice) for number in range(articles)),
+        articles=tuple(_make_article(theme, number, rng) for number in range(articles)),
         has_privacy_page=left_over > 0,
     )
 
@@ -69,12 +69,12 @@ def section_articles(host: HostSite, section: int) -> tuple[Article, ...]:
 
 
 def tag_articles(host: HostSite, tag: int) -> tuple[Article, ...]:
-    """The newest articles with this tag; the sections list the rest."""
+    """The newest articles with this tag; the sections list all others."""
     return tuple(article for article in host.articles if tag in article.tags)[:ARTICLES_PER_TAG]
 
 
 def listing_count(articles: int) -> int:
-    """How many listing pages hold this many articles; an empty section still has its page."""
+    """The number of listing pages for this many articles; at least one."""
     return max(1, -(-articles // ARTICLES_PER_LISTING))
 
 
@@ -95,19 +95,19 @@ def tag_path(theme: Theme, tag: int) -> str:
 @lru_cache(maxsize=512)
 def page_paths(site: Site, index: int) -> frozenset[str]:
     """The paths of all well-behaved pages of this host."""
-    place = build_host_site(site, index)
-    theme = place.theme
-    paths = {*FIXED_PATHS, *(article.path for article in place.articles)}
+    host = build_host_site(site, index)
+    theme = host.theme
+    paths = {*FIXED_PATHS, *(article.path for article in host.articles)}
     paths.update(tag_path(theme, tag) for tag in range(len(theme.tags)))
     for section in range(len(theme.sections)):
-        paths.update(listing_paths(place, section))
-    if place.has_privacy_page:
+        paths.update(listing_paths(host, section))
+    if host.has_privacy_page:
         paths.add("/privacy")
     return frozenset(paths)
 
 
 def _article_count(pages: int, theme: Theme) -> tuple[int, int]:
-    """The most articles that fit in `pages` with the pages that list them, and how many pages are left over."""
+    """How many articles fit in `pages` together with their listings, and how many pages are left over."""
     room = pages - len(FIXED_PATHS) - len(theme.tags)
     count = room
     while (used := count + _listing_total(count, len(theme.sections))) > room:

@@ -1,4 +1,4 @@
-"""The well-behaved pages of a host: front page, sections, tags, articles and what stands beside them."""
+"""The well-behaved pages of a host: front page, sections, tags, articles and others."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def ordinary_page(context: PageContext, path: str) -> Answer | None:
 def standalone_page(
     context: PageContext, path: str, title: str, extra: str = "", head: str = "", query: str = ""
 ) -> Answer:
-    """A page outside of the sections: some prose, what it has to say (`extra`, HTML), and some articles."""
+    """A page outside of the sections: generated text, `extra` HTML, and links to articles."""
     theme, dice = context.host.theme, context.host.page_rng(path)
     prose = render_paragraphs(write_article(theme, fill_template(theme, theme.leads, dice), dice))
     body = prose + extra + _render_aside(context, theme.labels.latest, context.host.articles[:RELATED_ARTICLES])
@@ -100,18 +100,19 @@ def _section_page(context: PageContext, path: str) -> Answer:
     if path in paths:
         return _listing_page(context, section, paths.index(path) + 1, paths)
     articles = section_articles(context.host, section)
-    position = next(place for place, article in enumerate(articles) if article.path == path)
+    position = next(number for number, article in enumerate(articles) if article.path == path)
     return _article_page(context, articles, position)
 
 
 def _listing_page(context: PageContext, section: int, number: int, paths: list[str]) -> Answer:
-    """One page of a section. It links to all the others, so that none is further than two links from the front."""
+    """One listing of a section. It links to all others, so each is at most two links from the front page."""
     theme, labels = context.host.theme, context.host.theme.labels
     heading, path = theme.sections[section], paths[number - 1]
     shown = section_articles(context.host, section)[(number - 1) * ARTICLES_PER_LISTING : number * ARTICLES_PER_LISTING]
     dice = context.host.page_rng(path)
     intro = render_paragraphs([write_paragraph(theme, dice), write_paragraph(theme, dice)])
-    pager = f'\n  <ul class="pages">{render_items(render_link(other, str(place)) for place, other in enumerate(paths, 1))}\n  </ul>'
+    page_links = render_items(render_link(other, str(position)) for position, other in enumerate(paths, 1))
+    pager = f'\n  <ul class="pages">{page_links}\n  </ul>'
     title = heading.title if number == 1 else f"{heading.title}, {labels.page} {number}"
     body = intro + "".join(render_teaser(context.host, article) for article in shown) + pager
     return render_page(context, PageContent(path, title, body + _render_foreign_links(context, dice)))
@@ -125,6 +126,7 @@ def _article_page(context: PageContext, articles: tuple[Article, ...], position:
     byline = f"{labels.by} {article.author}, {format_date(theme, article.day)}"
     tags = render_items(render_link(tag_path(theme, tag), theme.tags[tag].title, ' rel="tag"') for tag in article.tags)
     later, earlier = articles[position - 1], articles[(position + 1) % len(articles)]
+    older_link, newer_link = render_link(earlier.path, earlier.title), render_link(later.path, later.title)
     body = f"""
   <p class="crumbs">{crumbs}</p>
   <article>
@@ -132,7 +134,7 @@ def _article_page(context: PageContext, articles: tuple[Article, ...], position:
   </article>
   <ul>{tags}
   </ul>
-  <p>{labels.previous}: {render_link(earlier.path, earlier.title)} · {labels.next}: {render_link(later.path, later.title)}</p>"""
+  <p>{labels.previous}: {older_link} · {labels.next}: {newer_link}</p>"""
     related = dice.sample(articles, min(RELATED_ARTICLES, len(articles)))
     body += _render_aside(context, labels.related, tuple(related)) + _render_foreign_links(context, dice)
     kind = "product" if theme.schema == "Product" else "article"
@@ -145,7 +147,7 @@ def _render_aside(context: PageContext, title: str, articles: tuple[Article, ...
 
 
 def _render_foreign_links(context: PageContext, rng: Random) -> str:
-    """Links to articles of other hosts. To articles only: a listing found deep, by chance, would hide what it lists."""
+    """Links to articles of other hosts. Never to listings: one found first at a great depth would hide its articles."""
     others = [index for index in range(context.site.hosts) if index != context.host.index]
     links = []
     for index in rng.sample(others, min(FOREIGN_LINKS, len(others))):

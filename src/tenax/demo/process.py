@@ -1,4 +1,4 @@
-"""The site in a process of its own, so that it neither slows nor outlives whoever crawls it."""
+"""Runs the demo site in a child process, so that it neither slows nor outlives the crawl."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ STOP_TIMEOUT_SECONDS = 5.0
 class DemoProcess:
     """`async with DemoProcess(site) as demo:` serves it while the block runs; `demo.origins` are its hosts.
 
-    The child lives as long as the pipe to its stdin: when this process dies, by whatever signal, the pipe closes and
-    the child ends. It stands in a session of its own, so Ctrl-C stops the crawl first and the site after it.
+    The child ends when the pipe to its stdin closes, also when this process is killed. It has its own session, so
+    Ctrl-C stops the crawl first and the site after it.
     """
 
     def __init__(self, site: Site, *, port: int = 0, log: Path | None = None, is_warm: bool = False) -> None:
@@ -58,7 +58,7 @@ class DemoProcess:
             raise
         if not line:
             await self._stop_process(self._process)
-            raise UsageError("the demo site could not start; its own message stands above")
+            raise UsageError("the demo site could not start; see its message above")
         self.origins = tuple(msgspec.json.decode(line, type=dict[str, list[str]])["origins"])
         return self
 
@@ -70,7 +70,7 @@ class DemoProcess:
             self._process = None
 
     async def _stop_process(self, process: asyncio.subprocess.Process) -> None:
-        """Close its stdin, wait, and if it does not listen, kill it."""
+        """Close its stdin, wait, and kill it after the timeout."""
         assert process.stdin is not None
         process.stdin.close()
         try:
@@ -82,6 +82,6 @@ class DemoProcess:
 
 
 def _child_environment() -> dict[str, str]:
-    """Ours, with the place this very package was imported from first on the child's path."""
+    """Our environment, with the directory of this package first on PYTHONPATH."""
     here = str(Path(__file__).parents[2])
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))}

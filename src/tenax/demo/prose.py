@@ -1,4 +1,4 @@
-"""The county's writers: themes read from `words/`, and sentences made from them."""
+"""Generates text from the themes in `words/`."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _SLOT = re.compile(r"\{(\^?)(\w+)\}")
 
 
 class Heading(Value, frozen=True):
-    """A section or a tag: its name in paths, and its name for readers."""
+    """A section or a tag: its path segment and its title."""
 
     path: str
     title: str
 
 
 class Labels(Value, frozen=True):
-    """The words around the text, in the theme's language."""
+    """Labels of navigation and frame, in the theme's language."""
 
     home: str
     latest: str
@@ -48,20 +48,20 @@ class Labels(Value, frozen=True):
 
 
 class Theme(Value, frozen=True):
-    """One kind of website: its language, how it says so, and everything it can say.
+    """One kind of website: language, charset, templates and phrases.
 
-    `{slot}` in a template is replaced by one of that slot's phrases, `{^slot}` by the same with a capital.
+    `{slot}` in a template is replaced by one of that slot's phrases, `{^slot}` by the same with a capital letter.
     """
 
     language: str
     charset: str
     declared_in: str
-    """Where the charset is told: `header`, `meta` or `nothing`."""
+    """Where the charset is declared: `header`, `meta` or `nothing`."""
     schema: str
     """The schema.org type of its articles."""
     colour: str
     joiner: str
-    """What stands between two sentences."""
+    """The separator between two sentences."""
     names: tuple[str, ...]
     towns: tuple[str, ...]
     tagline: str
@@ -81,7 +81,7 @@ class Theme(Value, frozen=True):
 
 @lru_cache
 def load_theme(host_index: int) -> Theme:
-    """The theme of this host; there are more hosts than themes, so they come round again."""
+    """The theme of this host; with more hosts than themes, themes repeat."""
     name = THEMES[host_index % len(THEMES)]
     file = resources.files("tenax.demo") / "words" / f"{name}.toml"
     return msgspec.toml.decode(file.read_bytes(), type=Theme)
@@ -105,21 +105,21 @@ def write_paragraph(theme: Theme, rng: Random) -> str:
 
 
 def write_article(theme: Theme, lead: str, rng: Random) -> list[str]:
-    """A text of several paragraphs that opens with `lead`. A small cast and no sentence twice in a row keep it sane."""
+    """Several paragraphs that start with `lead`. Few phrases per slot and no early repetition keep it readable."""
     cast = {slot: rng.sample(phrases, min(4, len(phrases))) for slot, phrases in theme.slots.items()}
-    deck: list[str] = []
+    unused: list[str] = []
     texts = []
     for _ in range(rng.randint(5, 8)):
-        if len(deck) < 5:
-            deck = rng.sample(theme.sentences, len(theme.sentences)) + deck
+        if len(unused) < 5:
+            unused = rng.sample(theme.sentences, len(theme.sentences)) + unused
         count = rng.randint(3, 5)
-        deck, hand = deck[:-count], deck[-count:]
-        texts.append(theme.joiner.join(fill_template(theme, (sentence,), rng, cast) for sentence in hand))
+        unused, chosen = unused[:-count], unused[-count:]
+        texts.append(theme.joiner.join(fill_template(theme, (sentence,), rng, cast) for sentence in chosen))
     texts[0] = lead + theme.joiner + texts[0]
     return [*texts, fill_template(theme, theme.closings, rng, cast)]
 
 
 def format_date(theme: Theme, iso_date: str) -> str:
-    """A date as this theme's readers write it."""
+    """A date in the format of the theme."""
     year, month, day = iso_date.split("-")
     return theme.date.format(year=int(year), month=theme.months[int(month) - 1], day=int(day))

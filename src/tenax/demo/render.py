@@ -1,4 +1,4 @@
-"""Pages as HTML: the frame every page of a host shares, and the bytes it is sent as."""
+"""Renders pages as HTML: the frame of a host and the encoding."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _STYLE = """
 
 
 class PageContext(Value, frozen=True):
-    """Where a page is shown: the whole site, one of its hosts, and the addresses all hosts answer at."""
+    """The site, the host of the page, and the origins of all hosts."""
 
     site: Site
     host: HostSite
     origins: tuple[str, ...]
     footer_links: tuple[tuple[str, str], ...] = ()
-    """Path and text of what this host adds at the foot of its pages."""
+    """Path and text of extra links in the footer."""
 
     @property
     def origin(self) -> str:
@@ -46,7 +46,7 @@ class PageContext(Value, frozen=True):
 
 
 class PageContent(Value, frozen=True):
-    """One page before it is framed."""
+    """One page without its frame."""
 
     path: str
     title: str
@@ -70,7 +70,7 @@ def render_items(links: Iterable[str]) -> str:
 
 
 def render_teaser(host: HostSite, article: Article) -> str:
-    """An article as a list shows it."""
+    """An article in a list."""
     tags = ", ".join(render_link(tag_path(host.theme, tag), host.theme.tags[tag].title) for tag in article.tags)
     return f"""
   <div class="teaser">
@@ -85,7 +85,7 @@ def render_paragraphs(texts: Sequence[str]) -> str:
 
 
 def render_page(context: PageContext, content: PageContent) -> Answer:
-    """The sheet in the host's frame, in the host's charset."""
+    """The page in the host's frame and charset."""
     theme = context.host.theme
     text = f"""<!DOCTYPE html>
 <html lang="{theme.language}">
@@ -109,7 +109,7 @@ def page_content_type(host: HostSite) -> str:
 
 
 def encode_html(host: HostSite, text: str) -> bytes:
-    """What the charset lacks, such as a neighbour's name in another script, is written as a reference."""
+    """Encode in the host's charset; other characters become character references."""
     return text.encode(host.theme.charset, "xmlcharrefreplace")
 
 
@@ -141,8 +141,8 @@ def _render_json_ld(context: PageContext, article: Article, url: str) -> str:
     facts: dict[str, object] = {"@context": "https://schema.org", "@type": theme.schema, "url": url}
     if theme.schema == "Product":
         price = f"{context.host.page_rng(article.path).randint(490, 9900) / 100:.2f}"
-        candidate = {"@type": "Offer", "price": price, "priceCurrency": "EUR"}
-        facts |= {"name": article.title, "description": article.lead, "offers": candidate}
+        offer = {"@type": "Offer", "price": price, "priceCurrency": "EUR"}
+        facts |= {"name": article.title, "description": article.lead, "offers": offer}
     else:
         facts |= {"headline": article.title, "description": article.lead, "inLanguage": theme.language}
     facts |= {

@@ -1,4 +1,4 @@
-"""The site on real sockets: one small HTTP/1.1 server per host, each on a loopback address of its own."""
+"""Serves the site: one HTTP/1.1 server per host, each on its own loopback address."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tenax.model import Value
 
 FIRST_ADDRESS = IPv4Address("127.0.0.1")
 MAX_CACHED_ANSWERS = 20_000
-"""Rendered answers held in memory; beyond that they are rendered anew."""
+"""Rendered answers kept in memory; others are rendered for each request."""
 MAX_PORT_ATTEMPTS = 20
 
 
 class LogLine(Value, frozen=True):
-    """One request as the site saw it: when it arrived, who was asked for what, and the answer."""
+    """One request: arrival time, host, path and status."""
 
     time: float
     host: str
@@ -42,38 +42,40 @@ class LogLine(Value, frozen=True):
 async def serve(
     site: Site, *, port: int = 0, log: Path | None = None, is_warm: bool = False
 ) -> AsyncIterator[tuple[str, ...]]:
-    """Listen until the block ends; yields the origin of every host. Port 0 takes one that is free on all of them.
+    """Listen until the block ends; yields the origins of all hosts. Port 0 takes one that is free on all of them.
 
-    With `log`, every request is appended to that file as a line of JSON, see `LogLine`. Pages are rendered when first
-    asked for; `is_warm` renders them all before (about 0.7 ms each), so that a fast crawl measures itself only.
+    With `log`, each request is appended to that file as JSON, see `LogLine`. Pages are rendered on the first request;
+    `is_warm` renders all in advance (about 0.7 ms each), so that benchmarks measure only the crawler.
     """
     file = log.open("ab", buffering=0) if log is not None else None
-    desk = _RequestHandler(site, file)
+    handler = _RequestHandler(site, file)
     try:
-        servers = await _listen(desk, port)
+        servers = await _listen(handler, port)
         if is_warm:
-            desk.warm_cache()
+            handler.warm_cache()
         try:
-            yield desk.origins
+            yield handler.origins
         finally:
             for server in servers:
                 server.close()
-            await desk.close()
+            await handler.close()
     finally:
         if file is not None:
             file.close()
 
 
 async def _listen(handler: _RequestHandler, port: int) -> list[asyncio.Server]:
-    """The same port on every address. One that is free on the first may be taken on another: then choose again."""
+    """Listen on the same port of every address. Retries when a port is free on one and taken on another."""
     addresses = [str(FIRST_ADDRESS + index) for index in range(handler.site.hosts)]
     for _ in range(MAX_PORT_ATTEMPTS if port == 0 else 1):
         servers: list[asyncio.Server] = []
         chosen = port
         try:
             for index, address in enumerate(addresses):
-                talk = partial(handler.handle_connection, index)
-                servers.append(await asyncio.start_server(talk, address, chosen, limit=MAX_HEAD_BYTES, backlog=512))
+                on_connect = partial(handler.handle_connection, index)
+                servers.append(
+                    await asyncio.start_server(on_connect, address, chosen, limit=MAX_HEAD_BYTES, backlog=512)
+                )
                 chosen = servers[0].sockets[0].getsockname()[1]
         except OSError:
             for server in servers:
@@ -81,11 +83,13 @@ async def _listen(handler: _RequestHandler, port: int) -> list[asyncio.Server]:
             continue
         handler.origins = tuple(f"http://{address}:{chosen}" for address in addresses)
         return servers
-    raise UsageError(f"port {port} of 127.0.0.1 and its neighbours is taken; choose another, or 0 for any free one")
+    raise UsageError(
+        f"port {port} is in use on 127.0.0.1 or a following address; choose another, or 0 for any free port"
+    )
 
 
 class _RequestHandler:
-    """Takes requests for all hosts. It holds what `respond` may not: counts, kept answers and open connections."""
+    """Handles requests of all hosts. Holds the state: counts, cached answers and open connections."""
 
     def __init__(self, site: Site, log: BinaryIO | None) -> None:
         self.site = site
@@ -93,12 +97,12 @@ class _RequestHandler:
         self._log = log
         self._clock = SteadyClock()
         self._request_counts: Counter[tuple[int, str]] = Counter()
-        """By host and path; the path is empty for the whole host."""
+        """By host and path; an empty path stands for the whole host."""
         self._cache: dict[tuple[int, str, bool], bytes] = {}
         self._connections: set[asyncio.Task[None]] = set()
 
     async def handle_connection(self, index: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, request by request. Whatever the peer does to it ends this connection and nothing else."""
+        """Serve one connection. Errors of the peer end only this connection."""
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)
@@ -108,46 +112,46 @@ class _RequestHandler:
             writer.close()
             await writer.wait_closed()
         except asyncio.CancelledError:
-            writer.transport.abort()  # closing politely would wait for a peer that does not read
+            writer.transport.abort()  # a normal close would wait for a peer that does not read
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             writer.close()
         finally:
             self._connections.discard(task)
 
     def warm_cache(self) -> None:
-        """Render every well-behaved page, squeezed as most clients ask for it."""
+        """Render every well-behaved page, compressed as most clients request it."""
         for index in range(self.site.hosts):
             for path in page_paths(self.site, index):
-                asked = ParsedRequest("GET", path, accepts_gzip=True, should_close=False)
-                self._cache_answer(index, asked, respond(self.site, index, Request(path), self.origins))
+                parsed = ParsedRequest("GET", path, accepts_gzip=True, should_close=False)
+                self._cache_answer(index, parsed, respond(self.site, index, Request(path), self.origins))
 
     async def close(self) -> None:
-        talks = list(self._connections)
-        for talk in talks:
-            talk.cancel()
-        await asyncio.gather(*talks)
-        await asyncio.sleep(0)  # an aborted transport lets go of its socket in the next round of the loop
+        connections = list(self._connections)
+        for connection in connections:
+            connection.cancel()
+        await asyncio.gather(*connections)
+        await asyncio.sleep(0)  # an aborted transport closes its socket in the next iteration of the loop
 
     async def _handle_request(self, index: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """One request and its answer; False when the connection is at its end."""
-        asked = parse_request(await reader.readuntil(b"\r\n\r\n"))
+        """Serve one request; False when the connection ends."""
+        parsed = parse_request(await reader.readuntil(b"\r\n\r\n"))
         arrived = self._clock.now()
-        if asked is None:
+        if parsed is None:
             refusal = Answer(400, b"That was not HTTP.", "text/plain", cut_after_bytes=99)
             return await send_answer(writer, refusal, encode_answer(refusal, None))
-        request = self._count_request(index, asked.target)
-        kept = self._cache.get((index, asked.target, asked.accepts_gzip)) if asked.method == "GET" else None
-        if kept is not None and not is_rate_limited(self.site, index, request.path, request.host_requests):
-            self._log_request(arrived, index, asked.target, 200)
-            writer.write(kept)
+        request = self._count_request(index, parsed.target)
+        cached = self._cache.get((index, parsed.target, parsed.accepts_gzip)) if parsed.method == "GET" else None
+        if cached is not None and not is_rate_limited(self.site, index, request.path, request.host_requests):
+            self._log_request(arrived, index, parsed.target, 200)
+            writer.write(cached)
             await writer.drain()
-            return not asked.should_close
-        answer = self._build_answer(index, asked, request)
-        self._log_request(arrived, index, asked.target, answer.status)
-        return await send_answer(writer, answer, self._cache_answer(index, asked, answer)) and not asked.should_close
+            return not parsed.should_close
+        answer = self._build_answer(index, parsed, request)
+        self._log_request(arrived, index, parsed.target, answer.status)
+        return await send_answer(writer, answer, self._cache_answer(index, parsed, answer)) and not parsed.should_close
 
     def _cache_answer(self, index: int, parsed: ParsedRequest, answer: Answer) -> bytes:
-        """The answer as bytes, remembered when the next one to ask may have the same."""
+        """The answer as bytes; cached when the same request always gets it."""
         data = encode_answer(answer, parsed)
         if _is_cacheable(answer, parsed) and len(self._cache) < MAX_CACHED_ANSWERS:
             self._cache[index, parsed.target, parsed.accepts_gzip] = data

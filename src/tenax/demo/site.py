@@ -1,4 +1,4 @@
-"""The whole site as one function: what each host answers, and which pages a correct crawl holds at its end."""
+"""The site as a function: the answer to each request, and the pages a correct crawl stores."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _SESSION_ID = re.compile(r";jsessionid=[^/]*$")
 
 
 def respond(site: Site, host_index: int, request: Request, origins: tuple[str, ...]) -> Answer:
-    """What this host answers. `origins` are the addresses of all hosts, in order, such as `http://127.0.0.1:8000`."""
+    """The answer of this host. `origins` are those of all hosts, in order, such as `http://127.0.0.1:8000`."""
     if request.path == "/robots.txt":
         return Answer(200, robots_txt(site, host_index).encode(), "text/plain; charset=utf-8")
     if is_rate_limited(site, host_index, request.path, request.host_requests):
         return Answer(429, b"Too many requests.", "text/plain", (("Retry-After", "1"),), is_cacheable=False)
-    stage = _page_context(site, host_index, origins)
+    context = _page_context(site, host_index, origins)
     path = _SESSION_ID.sub("", request.path)
-    answer = ordinary_page(stage, path) or behaviour_answer(stage, _with_path(request, path))
+    answer = ordinary_page(context, path) or behaviour_answer(context, _with_path(request, path))
     return answer or Answer(404, b"There is no such page here.", "text/plain", is_cacheable=False)
 
 
 def expected_pages(site: Site, origins: tuple[str, ...]) -> set[str]:
-    """The URLs, normalised, that a correct crawl of all hosts stores: those and no others, each of them once."""
+    """The normalised URLs that a correct crawl of all hosts stores: exactly these, each once."""
     return {
         origins[index] + path
         for index in range(site.hosts)
@@ -36,12 +36,12 @@ def expected_pages(site: Site, origins: tuple[str, ...]) -> set[str]:
 
 
 def _page_context(site: Site, index: int, origins: tuple[str, ...]) -> PageContext:
-    place = build_host_site(site, index)
-    manners = host_behaviours(site, index)
-    footer = [("/curiosities", place.theme.labels.curiosities)] if manners else []
-    if "disallowed" in manners:
+    host = build_host_site(site, index)
+    behaviours = host_behaviours(site, index)
+    footer = [("/curiosities", host.theme.labels.curiosities)] if behaviours else []
+    if "disallowed" in behaviours:
         footer.append(("/private/accounts", "Accounts"))
-    return PageContext(site, place, origins, tuple(footer))
+    return PageContext(site, host, origins, tuple(footer))
 
 
 def _with_path(request: Request, path: str) -> Request:

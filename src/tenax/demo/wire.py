@@ -1,4 +1,4 @@
-"""HTTP/1.1 as the demo site speaks it: requests read from bytes, answers made into bytes and sent, well or badly."""
+"""HTTP/1.1 of the demo site: parses requests, encodes answers and sends them, correctly or not."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _REQUEST_LINE = re.compile(rb"([A-Z]{1,20}) ([!-~]+) HTTP/1\.[01]\r\n")
 
 
 class ParsedRequest(Value, frozen=True):
-    """A request as far as this site cares about it."""
+    """The parts of a request that the site uses."""
 
     method: str
     target: str
     """Path and query."""
     accepts_gzip: bool
     should_close: bool
-    """The connection ends after the answer. So it does after a request with a body, which we do not read."""
+    """Close the connection after the answer. Also set for a request with a body, which is not read."""
 
 
 def parse_request(head: bytes) -> ParsedRequest | None:
-    """The request in these bytes, up to its empty line; None when they are no HTTP/1 request."""
+    """Parse the head of a request; None when it is not HTTP/1."""
     match = _REQUEST_LINE.match(head)
     target = _parse_target(match[2].decode("ascii")) if match is not None else None
     if match is None or target is None:
@@ -42,7 +42,7 @@ def parse_request(head: bytes) -> ParsedRequest | None:
 
 
 def encode_answer(answer: Answer, parsed: ParsedRequest | None) -> bytes:
-    """Head and body; for a body that is to be cut, the head announces all of it."""
+    """Head and body; the head of a truncated body announces all of it."""
     body, headers = answer.body, [*answer.headers, ("Content-Type", answer.content_type)]
     if _may_compress(answer) and parsed is not None and parsed.accepts_gzip:
         body = gzip.compress(body, mtime=0)
@@ -57,7 +57,7 @@ def encode_answer(answer: Answer, parsed: ParsedRequest | None) -> bytes:
 
 
 async def send_answer(writer: asyncio.StreamWriter, answer: Answer, data: bytes) -> bool:
-    """Send it the way the answer says; False when the connection cannot be used after it."""
+    """Send the answer with its delays; False when the connection cannot be reused."""
     if answer.delay_seconds:
         await asyncio.sleep(answer.delay_seconds)
     writer.write(data)
@@ -70,7 +70,7 @@ async def send_answer(writer: asyncio.StreamWriter, answer: Answer, data: bytes)
 
 
 def _parse_target(text: str) -> str | None:
-    """Path and query of a request target; a proxy's whole URL is cut down to them."""
+    """Path and query of a request target, also of an absolute URL."""
     if text.startswith("/"):
         return text
     if not text.lower().startswith("http://"):

@@ -1,7 +1,7 @@
-"""One URL tried out: fetched by the rules of a crawl, with every decision told, and nothing written down.
+"""Traces: fetch single URLs by the rules of a crawl, report every decision, and store nothing.
 
-`visit` does what a crawl would do, `describe_steps` holds the values and says each decision in words. `fetch_many`
-fetches several documents in the same way, and `sitemaps` those that list a site's pages.
+`visit` does what a crawl would do, `describe` turns each decision into text, and `values` holds the results.
+`fetch_many` fetches several documents in the same way, and `sitemaps` the sitemaps of a site.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Each decision about a URL in words."""
+"""The decisions about a URL as text."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ from tenax.urls.normalize import WebUrl
 
 def describe_url(typed_url: str, url: WebUrl, crawl: StoredState | None, depth: int) -> Iterator[Step]:
     if typed_url != url.url:
-        yield Step("normalise", f"asked as {mask_url(typed_url)}")
+        yield Step("normalise", f"typed as {mask_url(typed_url)}")
     if crawl is None:
-        yield Step("scope", "no crawl is asked for its rules: the URL counts as a seed", True)
+        yield Step("scope", "without a crawl: the URL counts as a seed", True)
         return
     if url.url in crawl.rules.seeds:
         yield Step("scope", f"a seed of the crawl in {crawl.location.name}", True)
         return
     refusing = [verdict for verdict in rule_verdicts(crawl.rules, url, depth) if not verdict.passed]
     for verdict in refusing:
-        why = f"the crawl in {crawl.location.name} refuses it, by its rule `{verdict.rule}`: {verdict.why}"
-        yield Step("scope", f"{why}; asked all the same", False)
+        why = f"the rule `{verdict.rule}` of the crawl in {crawl.location.name} refuses it: {verdict.why}"
+        yield Step("scope", f"{why}; fetched anyway", False)
     if not refusing:
-        yield Step("scope", f"the rules of the crawl in {crawl.location.name} let it pass", True)
+        yield Step("scope", f"the rules of the crawl in {crawl.location.name} allow it", True)
 
 
 def describe_address(
     host: str, guard_result: tuple[str, ...] | Refused | Failed, classes: Set[AddressClass], crawl: StoredState | None
 ) -> Step:
-    """`classes` are those of the checked addresses."""
+    """`classes` are the classes of the checked addresses."""
     match guard_result:
         case Refused(why=why):
             return Step("guard", f"{why.removeprefix('guard: ')}; as a seed of the crawl it would be allowed", False)
@@ -62,44 +62,44 @@ def describe_address(
         case addresses if "allowed" in classes:
             return Step("guard", f"{host}: in a network of `guard.allow_networks`", True)
         case addresses:
-            words = "a public address" if len(addresses) == 1 else f"{len(addresses)} addresses, all of them public"
+            words = "a public address" if len(addresses) == 1 else f"{len(addresses)} addresses, all public"
             return Step("guard", f"{host}: {words}", True)
 
 
 def describe_host(host: HostRecord, site: SiteConfig, is_known_crawl: bool, now: float) -> Step:
     if host.backoff_reason and host.next_at > now:
-        return Step("host", f"it rests for {format_duration(host.next_at - now)}: {host.backoff_reason}", False)
+        return Step("host", f"backing off for {format_duration(host.next_at - now)}: {host.backoff_reason}", False)
     pace = pace_seconds(host, site.politeness)
-    facts = [f"one request every {format_duration(pace)}" if pace else "no pace is kept"]
+    facts = [f"one request every {format_duration(pace)}" if pace else "no rate limit"]
     if host.rate_per_minute:
-        facts.append(f"slowed down by a 429 to {host.rate_per_minute:.3g} a minute")
+        facts.append(f"slowed to {host.rate_per_minute:.3g}/min after a 429")
     if host.page_count or host.error_count:
         facts.append(f"{_pluralize(host.page_count, 'page')} and {_pluralize(host.error_count, 'failure')} so far")
     else:
-        facts.append("not visited before" if is_known_crawl else "nothing is known of it")
+        facts.append("not visited before" if is_known_crawl else "no stored record")
     if should_probe(host):
-        facts.append("it was down, so one small request asks first whether it is back")
+        facts.append("it was down, so a small probe request comes first")
     if (transport := usual_transport(host, now)) is not TransportKind.HTTP:
-        facts.append(f"it was found to need {transport_name(transport)}")
+        facts.append(f"found to need {transport_name(transport)}")
     return Step("host", "; ".join(facts), True)
 
 
-def describe_robots(host: HostRecord, url: str, names: frozenset[str], now: float, is_just_asked: bool) -> Step:
+def describe_robots(host: HostRecord, url: str, names: frozenset[str], now: float, is_just_fetched: bool) -> Step:
     copy = host.robots
-    assert copy is not None, "only told once it is known"
-    asked = "asked now" if is_just_asked else f"asked {format_duration(now - copy.fetched_at)} ago"
+    assert copy is not None, "only described once it is known"
+    age = "fetched now" if is_just_fetched else f"fetched {format_duration(now - copy.fetched_at)} ago"
     if copy.verdict is RobotsVerdict.UNREACHABLE:
-        return Step("robots", f"robots.txt is unreachable ({copy.why}), so nothing may be fetched; {asked}", False)
+        return Step("robots", f"robots.txt is unreachable ({copy.why}), so nothing may be fetched; {age}", False)
     allows = robots_rules(copy, names).can_fetch(url)
     if copy.verdict is RobotsVerdict.ALLOW_ALL:
-        says = f"there is no robots.txt (HTTP {copy.http_status}), so all is allowed"
+        says = f"there is no robots.txt (HTTP {copy.http_status}), so everything is allowed"
     else:
         says = "robots.txt allows it" if allows else "robots.txt does not allow it"
-    facts = [says, asked]
+    facts = [says, age]
     if copy.why:
         facts.append(copy.why)
     if host.crawl_delay_seconds:
-        facts.append(f"it wants {format_duration(host.crawl_delay_seconds)} between requests")
+        facts.append(f"it asks for {format_duration(host.crawl_delay_seconds)} between requests")
     return Step("robots", "; ".join(facts), allows)
 
 
@@ -111,26 +111,26 @@ def describe_stored_copy(
         return Step("cache", served.why, True) if served is not None else Step("cache", "no stored copy")
     copy = f"a copy is stored, {format_duration(now - stored_copy.fetched_at)} old"
     if task.is_unconditional:
-        return Step("cache", f"{copy}; not used, as wanted")
+        return Step("cache", f"{copy}; not used, as requested")
     if cached_outcome(task, stored_copy, site.cache, now) is not None:
-        return Step("cache", f"{copy}: young enough to serve without asking", True)
+        return Step("cache", f"{copy}: young enough to use without a request", True)
     if names := [name for name, _ in conditional_headers(stored_copy)]:
-        return Step("cache", f"{copy}; the site is asked whether it changed, by {' and '.join(names)}")
-    return Step("cache", f"{copy}, without ETag and Last-Modified; all of the page is asked for")
+        return Step("cache", f"{copy}; conditional request with {' and '.join(names)}")
+    return Step("cache", f"{copy}, without ETag and Last-Modified; the whole page is requested")
 
 
 def describe_answer(answer: FetchResult, url: str) -> Iterator[Step]:
-    """What the network gave. The measurements are in the record."""
+    """The response; its measurements are in the record."""
     response = answer.response
     if response is None:
         if isinstance(answer.outcome, Failed) and answer.robots is None:
             yield Step("network", answer.outcome.why, False)
         return
     if response.url != url and not isinstance(answer.outcome, Redirected):
-        yield Step("spelling", f"the site wants it written {response.url}, and was asked for that")
+        yield Step("spelling", f"the site redirects to {response.url}, another spelling, which was fetched")
     yield Step("network", f"{response.protocol} {response.status} by {transport_name(response.transport)}")
     if response.is_redirect:
-        # Bytes that are no text are replaced: this may be told as JSON.
+        # Invalid bytes are replaced: this may become JSON.
         location = mask_reference(response.headers.get("Location", "none")).encode("utf-8", "replace").decode()
         yield Step("redirect", f"Location: {location}")
 
@@ -139,16 +139,16 @@ def describe_extraction(extracted: ExtractedPage) -> Step:
     if extracted.failure is not None:
         return Step("read", extracted.failure.why, False)
     if extracted.rejection is not None:
-        seen = f"; seen: {extracted.evidence}" if extracted.evidence else ""
-        return Step("validate", extracted.rejection.why + seen, False)
+        evidence = f"; evidence: {extracted.evidence}" if extracted.evidence else ""
+        return Step("validate", extracted.rejection.why + evidence, False)
     if extracted.is_noindex:
-        return Step("validate", "a page, but it asks not to be kept (noindex)", False)
-    return Step("validate", "it reads like a page", True)
+        return Step("validate", "a page, but it forbids storing (noindex)", False)
+    return Step("validate", "a valid page", True)
 
 
 def describe_stale_page(page: Page, now: float) -> Step:
     return Step(
-        "stale", f"the stored copy serves on, {format_duration(now - page.fetched_at)} old and marked as stale", True
+        "stale", f"the stored copy is kept, {format_duration(now - page.fetched_at)} old and marked as stale", True
     )
 
 

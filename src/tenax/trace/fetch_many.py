@@ -1,7 +1,6 @@
-"""Several documents fetched one after the other for a person, by the rules of a crawl; nothing is written down.
+"""Fetches several documents one after another by the rules of a crawl; stores nothing.
 
-What the hosts on the way say is remembered until the end: each is asked once for its robots.txt, in its own turn as for
-every document.
+Host records live until the end: robots.txt is fetched once per host, within the rate limit like every document.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ from tenax.urls.normalize import WebUrl, normalize, normalize_options
 
 
 class FetchedDocument(Value, frozen=True):
-    """What an errand brought."""
+    """The result of one fetch."""
 
     url: str
-    """Where it was found in the end."""
+    """After redirects."""
     outcome: Outcome
-    """Good only when it is `Fetched`; never `Redirected`."""
+    """The document came only with `Fetched`; never `Redirected`."""
     body: bytes = b""
     content_type: str | None = None
 
@@ -53,9 +52,9 @@ class FetchedDocument(Value, frozen=True):
 async def open_url_fetcher(
     url: WebUrl, config: Config, clock: Clock | None = None, on_wait: Callable[[float], None] | None = None
 ) -> AsyncIterator[UrlFetcher]:
-    """For a person who typed this URL: its host alone may have an address that is not public.
+    """A fetcher for a typed URL: only its host may have a private address.
 
-    `on_wait` hears for how many seconds a host's turn is waited for.
+    `on_wait` gets the seconds of each wait for the rate limit.
     """
     clock, sites = clock or SteadyClock(), Sites(config)
     transports = build_transports(config, sites, clock, (url.origin,))
@@ -67,7 +66,7 @@ async def open_url_fetcher(
 
 
 class UrlFetcher:
-    """Fetches sitemaps, feeds and the like, in their hosts' turns."""
+    """Fetches sitemaps, feeds and pages within the rate limits of their hosts."""
 
     def __init__(
         self,
@@ -85,7 +84,7 @@ class UrlFetcher:
         self._hosts: dict[str, HostRecord] = {}
 
     async def fetch_robots(self, url: WebUrl) -> RobotsCopy | Outcome:
-        """The robots.txt of the host; how asking for it ended, when it could not even be asked for."""
+        """The robots.txt of the host, or the outcome when it could not be requested."""
         robots = self._host_record(url).robots
         if robots is None:
             outcome = (await self._send_request(url, self._new_task(url))).outcome
@@ -93,7 +92,7 @@ class UrlFetcher:
         return robots or outcome
 
     async def fetch(self, url: WebUrl) -> FetchedDocument:
-        """The document there, or where redirects lead from there."""
+        """The document, after redirects."""
         task = self._new_task(url)
         while True:
             answer = await self._request_until_answered(url, task)
@@ -101,17 +100,17 @@ class UrlFetcher:
             target = normalize(to.url, None, self._spelling) if to is not None else None
             if not isinstance(answer.outcome, Redirected) or to is None or target is None:
                 break
-            # The chain is what ends this: the pipeline stops at loops, and after so many.
+            # Ends by the chain: the pipeline fails on loops and after too many redirects.
             url, task = target, msgspec.structs.replace(self._new_task(target), chain=to.chain)
         response = answer.response
         if response is None:
             return FetchedDocument(url.url, answer.outcome)
         return FetchedDocument(url.url, answer.outcome, response.body, response.content_type)
 
-    # -- asking ---------------------------------------------------------------------------------------------
+    # -- requests -------------------------------------------------------------------------------------------
 
     async def _request_until_answered(self, url: WebUrl, task: Task) -> FetchResult:
-        """Ask until the document itself was answered; robots.txt may come before it."""
+        """Send requests until the document is answered; robots.txt may come first."""
         for _ in range(MAX_REQUESTS):
             answer = await self._send_request(url, task)
             if not isinstance(answer.outcome, Deferred) or self._is_host_unavailable(url):
@@ -119,14 +118,14 @@ class UrlFetcher:
         return answer
 
     async def _send_request(self, url: WebUrl, task: Task) -> FetchResult:
-        """One request, of whatever must be asked first, in the host's turn."""
+        """One request, robots.txt or a probe first if needed, within the rate limit."""
         now = self._clock.now()
         host = self._host_record(url)
         if not isinstance(
             next_policy_step(task, host, now, robot_names(self._sites.for_origin(url.origin).fetch)), Refused
         ):
             if self._is_host_unavailable(url) and host.next_at > now:
-                why = host.backoff_reason or "turn: the host's next one is too far away to wait for"
+                why = host.backoff_reason or "rate limit: the next request to the host is too far away to wait for"
                 return FetchResult(Deferred(host.next_at, why), now)
             if (wait := host.next_at - now) > 0:
                 if self._on_wait is not None:
@@ -137,7 +136,7 @@ class UrlFetcher:
         return answer
 
     def _is_host_unavailable(self, url: WebUrl) -> bool:
-        """Nobody waits for a host that rests, is far from its turn, or could not say what it allows."""
+        """Whether not to wait: the host is backing off, its next request is far away, or robots.txt is unreachable."""
         host, now = self._host_record(url), self._clock.now()
         robots = host.robots
         if robots is not None and robots.verdict is RobotsVerdict.UNREACHABLE and robots.expires_at > now:
@@ -150,7 +149,7 @@ class UrlFetcher:
         host = update_host(
             host, answer, answer.outcome, now, site, random.random(), self._pipeline.available_transports
         )
-        if isinstance(answer.outcome, Deferred):  # its turn may be another crawl's
+        if isinstance(answer.outcome, Deferred):  # another crawl may use the host's rate limit
             host = msgspec.structs.replace(host, next_at=max(host.next_at, answer.outcome.until))
         self._hosts[url.origin] = host
 

@@ -1,4 +1,4 @@
-"""The sitemaps of a site, found and read one after the other, nested ones too."""
+"""Finds and reads the sitemaps of a site one after another, indexes included."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from tenax.trace.fetch_many import UrlFetcher
 from tenax.urls.normalize import WebUrl, normalize, normalize_options
 
 MAX_INDEX_DEPTH = 5
-"""Indexes within indexes. The protocol knows none."""
+"""Of indexes within indexes. The protocol allows none."""
 
 
 class SitemapResult(Value, frozen=True):
-    """A sitemap that was asked for, and what was in it."""
+    """A requested sitemap and its content."""
 
     url: str
     via: str
-    """What named it: a robots.txt, an index; empty for a person and for the usual place."""
+    """What lists it: a robots.txt or an index; empty for a typed URL and for the usual paths."""
     outcome: Outcome
     sitemap: Sitemap | None = None
-    """None: nothing came."""
+    """None: it was not fetched."""
 
 
 class ListedUrl(Value, frozen=True):
-    """An entry of a sitemap, its URLs absolute and in the spelling of a crawl; and where it stands."""
+    """An entry of a sitemap with normalised absolute URLs, and the sitemap it is in."""
 
     url: str
     sitemap: str
@@ -48,16 +48,16 @@ class _PendingSitemap(NamedTuple):
 
 
 class SitemapWalk:
-    """Iterates over the sitemaps behind a URL, each once: those of the site for its root, else that one.
+    """Iterates over sitemaps, each once: all of the site for a root URL, else the one at the URL and those it lists.
 
-    `on_next` hears of each before it is asked for, with the number of those that were, and of those that are known.
+    `on_next` is called before each request, with the URL, its number and the count of known sitemaps.
     """
 
     def __init__(
         self, url: WebUrl, fetcher: UrlFetcher, config: Config, on_next: Callable[[str, int, int], None] | None = None
     ) -> None:
         self.unread_count = 0
-        """Sitemaps that were named and not asked for: too many of them, or nested too deeply."""
+        """Listed sitemaps that were not requested: too many, or nested too deeply."""
         self._url = url
         self._fetcher = fetcher
         self._spelling = normalize_options(config.urls)
@@ -92,24 +92,24 @@ class SitemapWalk:
 
     async def _fetch_pending(self) -> AsyncIterator[SitemapResult]:
         while self._pending:
-            wanted = self._pending.popleft()
+            pending = self._pending.popleft()
             if self._on_next is not None:
-                self._on_next(wanted.url.url, len(self._known) - len(self._pending), len(self._known))
-            yield await self._fetch_sitemap(wanted)
+                self._on_next(pending.url.url, len(self._known) - len(self._pending), len(self._known))
+            yield await self._fetch_sitemap(pending)
 
     async def _fetch_sitemap(self, pending: _PendingSitemap) -> SitemapResult:
-        brought = await self._fetcher.fetch(pending.url)
-        self._known.add(brought.url)
-        if not isinstance(brought.outcome, Fetched):
-            return SitemapResult(brought.url, pending.via, brought.outcome)
-        sitemap = read_sitemap(brought.body, brought.content_type, self._limits)
+        document = await self._fetcher.fetch(pending.url)
+        self._known.add(document.url)
+        if not isinstance(document.outcome, Fetched):
+            return SitemapResult(document.url, pending.via, document.outcome)
+        sitemap = read_sitemap(document.body, document.content_type, self._limits)
         self._read_count += sitemap.form != "none"
         if sitemap.form == "index":
-            self._add_pending((entry.url for entry in sitemap.entries), brought.url, brought.url, pending.depth + 1)
-        return SitemapResult(brought.url, pending.via, brought.outcome, sitemap)
+            self._add_pending((entry.url for entry in sitemap.entries), document.url, document.url, pending.depth + 1)
+        return SitemapResult(document.url, pending.via, document.outcome, sitemap)
 
     def _add_pending(self, urls: Iterable[str], base: str, via: str, depth: int) -> None:
-        """An index may name itself, or one that names it: each is wanted once."""
+        """Add each sitemap once: indexes may list themselves or each other."""
         for found in (normalize(url, base, self._spelling) for url in urls):
             if found is None or found.url in self._known:
                 continue
@@ -122,5 +122,5 @@ class SitemapWalk:
 
 
 def _is_host_unreachable(outcome: Outcome) -> bool:
-    """The host could not be asked: the next place there would fare no better."""
+    """Whether other paths of this host would fail as well."""
     return isinstance(outcome, Deferred) or (isinstance(outcome, Failed) and outcome.is_site_wide)

@@ -1,4 +1,4 @@
-"""What a person wants tried, what a crawl remembers of it, and what came of it."""
+"""The request, the stored state and the result of a trace."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from tenax.urls.admit import Rules
 
 
 class TraceRequest(Value, frozen=True):
-    """What a person wants tried."""
+    """A URL to trace, and how."""
 
     url: str
     transport: TransportKind | None = None
     is_unconditional: bool = False
     crawl_location: Location | None = None
-    """The crawl whose rules, host record and stored copy hold; None: no crawl's, and the URL counts as a seed."""
+    """The crawl whose rules, host record and stored copy are used; None: no crawl, the URL counts as a seed."""
     is_crawl_given: bool = True
-    """False: that crawl was found by itself, and does not matter when it has not met the host."""
+    """False: the crawl was found automatically and is ignored when it does not know the host."""
 
 
 class StoredState(Value, frozen=True):
-    """What a crawl knows of a URL and its host."""
+    """The records of a crawl about a URL and its host."""
 
     location: Location
     rules: Rules
     history: UrlHistory | None = None
     host: HostRecord | None = None
     canonical_copy: CanonicalCopy | None = None
-    """A stored page that names the URL as its canonical one."""
+    """A stored page whose canonical URL is this URL."""
 
 
 class Step(Value, frozen=True):
@@ -37,14 +37,14 @@ class Step(Value, frozen=True):
     name: str
     why: str
     passed: bool | None = None
-    """None: it decides nothing, it only tells."""
+    """None: information only."""
 
 
 class Trace(Value, frozen=True):
-    """What came of it."""
+    """The result of a trace."""
 
     typed_url: str
-    """As a person wrote it, without a password."""
+    """As typed, password masked."""
     url: str
     outcome: Outcome
     plan: Plan
@@ -52,15 +52,15 @@ class Trace(Value, frozen=True):
     steps: tuple[Step, ...] = ()
     fetch: FetchRecord = FetchRecord()
     is_private: bool = False
-    """It was asked only because a person typed it: the guard refuses a link or a redirect to its address."""
+    """It was fetched only because a person typed it: the SSRF guard refuses links and redirects to its address."""
     backoff: HostBackoff | None = None
-    """Set when a crawl would now leave the host alone for a while."""
+    """Set when a crawl would now back off from the host."""
     stale_page: Page | None = None
-    """The stored copy that serves on, because no page came."""
+    """The stored copy that is kept because no page came."""
     title: str = ""
     text: str = ""
     charset: str = ""
     links_count: int = 0
     candidate_count: int = 0
-    """Links that a crawl would go on to."""
+    """Links that a crawl would follow."""
     body: bytes = b""

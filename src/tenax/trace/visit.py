@@ -1,4 +1,4 @@
-"""An attempt at one URL: what a crawl would do with it, decision by decision, in the host's turn."""
+"""Traces one visit: what a crawl would do with the URL, decision by decision, within the rate limit."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ from tenax.urls.normalize import WebUrl, normalize, normalize_options
 from tenax.urls.seeds import parse_seed
 
 MAX_REQUESTS = 5
-"""robots.txt, a probe, the page, and some that had to wait for another crawl's turn."""
+"""robots.txt, a probe, the page, and some deferred by another crawl's requests."""
 MAX_WAIT_SECONDS = 60.0
-"""For the host's turn. A host whose turn is further away, or that rests, is left alone."""
+"""For the rate limit. With a longer wait, or a host that is backing off, nothing is sent."""
 
 
 async def trace_url(
     request: TraceRequest, config: Config, clock: Clock | None = None, on_step: Callable[[Step], None] | None = None
 ) -> Trace:
-    """Fetch it; `on_step` hears of each decision as it falls.
+    """Fetch the URL; `on_step` gets each decision as it is made.
 
-    Raises `UsageError` when what is wanted is no URL, or the way it is wanted by cannot be gone here.
+    Raises `UsageError` when it is not a URL, or the transport is not available.
     """
     clock, sites = clock or SteadyClock(), Sites(config)
     url = parse_seed(request.url, normalize_options(config.urls))
@@ -70,7 +70,7 @@ async def trace_url(
     crawl = await _load_stored_state(request, url, config)
     is_typed = crawl is None or any(seed.startswith(f"{url.origin}/") for seed in crawl.rules.seeds)
     allowed_origins = (url.origin,) if is_typed else ()
-    # One more than the transports have, to be asked what it thinks; it goes by the same rules.
+    # A second guard with the same rules as the transports' own, to report its verdict.
     guard = Guard(config.guard, clock, allowed_origins)
     try:
         transports = build_transports(config, sites, clock, allowed_origins)
@@ -111,7 +111,7 @@ async def _load_stored_state(request: TraceRequest, url: WebUrl, config: Config)
 
 
 class _TraceVisit:
-    """The visit, with a notebook."""
+    """One visit that records its decisions."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class _TraceVisit:
         self._canonical_copy = crawl.canonical_copy if crawl is not None else None
         known = crawl.host if crawl is not None else None
         self._host = known or HostRecord(origin=url.origin, domain=url.host)
-        # A URL that the crawl has not met counts as linked to by a seed; without a crawl it is a seed.
+        # A URL unknown to the crawl counts as linked from a seed; without a crawl it is a seed.
         self._depth = self._history.depth if self._history is not None else 0 if crawl is None else 1
         self._config = config
         self._site = sites.for_origin(url.origin)
@@ -157,8 +157,9 @@ class _TraceVisit:
         outcome = self._final_outcome(answer, extracted)
         self._update_host(answer, outcome)
         stale = self._find_stale_page(outcome)
-        now, ways = self._clock.now(), self._pipeline.available_transports
-        plan = plan_task(outcome, task, now, self._site, random.random(), self._host.next_at, ways, answer.transport)
+        now, available = self._clock.now(), self._pipeline.available_transports
+        next_at = self._host.next_at
+        plan = plan_task(outcome, task, now, self._site, random.random(), next_at, available, answer.transport)
         host = self._host
         trace = Trace(
             typed_url=mask_url(self._request.url),
@@ -180,11 +181,11 @@ class _TraceVisit:
             if self._on_step is not None:
                 self._on_step(step)
 
-    # -- before anything is sent ----------------------------------------------------------------------------
+    # -- before the first request ---------------------------------------------------------------------------
 
     async def _check_address(self) -> Step:
         origin = parse_origin(self._url.url)
-        assert origin is not None, "a seed is a plain URL"
+        assert origin is not None, "a seed is a valid URL"
         checked = await self._guard.check(origin, self._site.fetch.connect_timeout_seconds)
         addresses = checked if isinstance(checked, tuple) else ()
         classes = {self._guard.classify_address(origin, address) for address in addresses}
@@ -194,9 +195,9 @@ class _TraceVisit:
     def _new_task(self, now: float) -> Task:
         task = Task(self._url.url, self._url.origin, self._depth, Priority.HIGH, Source.SEED, None, now, now)
         chain = self._history.chain if self._history is not None else ()
-        wanted = self._request
+        request = self._request
         return msgspec.structs.replace(
-            task, transport=wanted.transport, is_unconditional=wanted.is_unconditional, chain=chain
+            task, transport=request.transport, is_unconditional=request.is_unconditional, chain=chain
         )
 
     def _stored_copy(self) -> StoredCopy | None:
@@ -208,41 +209,41 @@ class _TraceVisit:
         last = self._history.visits[-1] if self._history is not None and self._history.visits else None
         return StoredCopy(last.at, last.fetch.status) if last is not None and last.fetch.status else None
 
-    # -- asking ---------------------------------------------------------------------------------------------
+    # -- requests -------------------------------------------------------------------------------------------
 
     async def _request_until_answered(self, task: Task, stored_copy: StoredCopy | None) -> FetchResult:
-        """Ask until the page itself was answered, each request in the host's turn."""
+        """Send requests until the page is answered, each within the rate limit."""
         for _ in range(MAX_REQUESTS):
-            not_now = await self._wait_for_permit() if self._add_policy_steps(task, stored_copy) else None
-            if not_now is not None:
-                return not_now
+            deferred = await self._wait_for_permit() if self._add_policy_steps(task, stored_copy) else None
+            if deferred is not None:
+                return deferred
             answer = await self._pipeline.fetch(task, self._host, stored_copy, canonical=self._canonical_copy)
             if not isinstance(answer.outcome, Deferred):
                 return answer
             self._update_host(answer, answer.outcome)
-            # Its turn may be another crawl's.
+            # Another crawl may use the host's rate limit.
             self._host = msgspec.structs.replace(self._host, next_at=max(self._host.next_at, answer.outcome.until))
         return answer
 
     def _add_policy_steps(self, task: Task, stored_copy: StoredCopy | None) -> bool:
-        """The pipeline's next decisions, before it takes them. True when it will send a request."""
+        """Record the pipeline's next decisions in advance. True when it will send a request."""
         now = self._clock.now()
-        ahead = next_policy_step(task, self._host, now, self._robot_names)
-        if isinstance(ahead, Refused) or ahead is None:
+        policy = next_policy_step(task, self._host, now, self._robot_names)
+        if isinstance(policy, Refused) or policy is None:
             self._add_step_once(
                 describe.describe_robots(self._host, self._url.url, self._robot_names, now, self._has_fetched_robots)
             )
-        if ahead is None:
+        if policy is None:
             self._add_step_once(describe.describe_stored_copy(task, stored_copy, self._site, now, self._canonical_copy))
             return cached_outcome(task, stored_copy, self._site.cache, now, self._canonical_copy) is None
-        return not isinstance(ahead, Refused)
+        return not isinstance(policy, Refused)
 
     def _add_step_once(self, step: Step) -> None:
-        if all(told.name != step.name for told in self._steps):
+        if all(known.name != step.name for known in self._steps):
             self._add_steps([step])
 
     async def _wait_for_permit(self) -> FetchResult | None:
-        """Wait for the host's turn, unless it is far away: then the answer is "not now"."""
+        """Wait for the rate limit; a `Deferred` result when the wait is too long or the host is backing off."""
         now = self._clock.now()
         wait = self._host.next_at - now
         if wait <= 0:
@@ -251,7 +252,8 @@ class _TraceVisit:
             return FetchResult(Deferred(self._host.next_at, self._host.backoff_reason), now)
         if wait > MAX_WAIT_SECONDS:
             return FetchResult(
-                Deferred(self._host.next_at, "turn: the host's next one is too far away to wait for"), now
+                Deferred(self._host.next_at, "rate limit: the next request to the host is too far away to wait for"),
+                now,
             )
         self._add_steps([Step("wait", f"{describe.format_duration(wait)} until the next request to the host")])
         await asyncio.sleep(wait)
@@ -261,7 +263,7 @@ class _TraceVisit:
         return bool(self._host.backoff_reason) and self._host.next_at > now
 
     def _update_host(self, answer: FetchResult, outcome: Outcome) -> None:
-        """What the host's answer changes in its record, as in a crawl."""
+        """Update the host record as a crawl does."""
         now, jitter = self._clock.now(), random.random()
         self._host = update_host(
             self._host, answer, outcome, now, self._site, jitter, self._pipeline.available_transports
@@ -277,10 +279,10 @@ class _TraceVisit:
                     ]
                 )
         if answer.probe is not None:
-            says = "it is back" if answer.probe.is_up else "it is still down"
+            says = "the host is up again" if answer.probe.is_up else "the host is still down"
             self._add_steps([Step("probe", f"{says}: {answer.probe.why}", answer.probe.is_up)])
 
-    # -- what came back -------------------------------------------------------------------------------------
+    # -- the answer -----------------------------------------------------------------------------------------
 
     def _extract_page(self, answer: FetchResult) -> ExtractedPage | None:
         response = answer.response
@@ -317,7 +319,7 @@ class _TraceVisit:
         if extracted is not None and extracted.is_noindex:
             return Rejected("noindex: the page asks not to be kept")
         if isinstance(answer.outcome, Redirected) and self._depth:
-            # The crawl was meant to go where a seed leads; any other redirect is asked for its admission.
+            # Redirects of seeds are always followed; others must pass the rules.
             rules = self._crawl_rules()
             target = normalize(answer.outcome.to, None, normalize_options(rules.urls))
             why = url_refusal(rules, target, self._depth) if target is not None else "invalid"

@@ -98,8 +98,10 @@ def test_what_was_typed_is_kept_but_for_secrets_and_what_is_of_one_run() -> None
 
 def taken_up(there: ExistingCrawl, *words: str, is_new_round: bool = False) -> tuple[dict[str, object], list[str]]:
     flags = given(*words)
-    held = stored_options.merge_settings(there, flags, is_new_round=is_new_round)
-    return {key: setting.value for key, setting in held.items()}, stored_options.resume_notices(there, held, flags)
+    settings = stored_options.merge_settings(there, flags, is_new_round=is_new_round)
+    return {key: setting.value for key, setting in settings.items()}, stored_options.resume_notices(
+        there, settings, flags
+    )
 
 
 THERE = ExistingCrawl(
@@ -109,14 +111,14 @@ THERE = ExistingCrawl(
 
 
 def test_they_hold_and_are_said() -> None:
-    held, notices = taken_up(THERE)
-    assert held == THERE.settings
+    settings, notices = taken_up(THERE)
+    assert settings == THERE.settings
     assert notices == ["kept from the last run: --scope prefix --exclude '*/tag/*' --rate 2"]
 
 
 def test_a_flag_is_stronger_and_the_change_is_said() -> None:
-    held, notices = taken_up(THERE, "--rate", "4", "--scope", "host")
-    assert held == {"crawl.scope": "host", "crawl.exclude": ("*/tag/*",), "politeness.rate_per_second": "4"}
+    settings, notices = taken_up(THERE, "--rate", "4", "--scope", "host")
+    assert settings == {"crawl.scope": "host", "crawl.exclude": ("*/tag/*",), "politeness.rate_per_second": "4"}
     assert notices == [
         "kept from the last run: --exclude '*/tag/*'",
         "changed since the last run: politeness.rate_per_second 2 → 4",
@@ -131,18 +133,18 @@ def test_a_page_limit_holds_until_it_is_reached() -> None:
     limited = ExistingCrawl(THERE.seeds, {"crawl.max_pages": "500"})
     assert taken_up(limited)[0] == {"crawl.max_pages": "500"}
     reached = msgspec.structs.replace(limited, reached_page_limit=500)
-    assert taken_up(reached) == ({}, ["the last run's --max-pages 500 is reached, and holds no more"])
+    assert taken_up(reached) == ({}, ["the last run's --max-pages 500 was reached and no longer applies"])
     assert taken_up(reached, is_new_round=True)[0] == {"crawl.max_pages": "500"}
     assert taken_up(reached, "--max-pages", "900")[1] == ["changed since the last run: crawl.max_pages 500 → 900"]
 
 
 def test_a_page_limit_and_fresh_pages_do_not_hold_together() -> None:
     limited = ExistingCrawl(THERE.seeds, {"crawl.max_pages": "500"})
-    held, notices = taken_up(limited, "--continuous")
-    assert (held, notices) == ({"recrawl.continuous": "true"}, ["the last run's --max-pages 500 holds no more"])
+    settings, notices = taken_up(limited, "--continuous")
+    assert (settings, notices) == ({"recrawl.continuous": "true"}, ["the last run's --max-pages 500 no longer applies"])
     endless = ExistingCrawl(THERE.seeds, {"recrawl.continuous": "true"})
-    held, notices = taken_up(endless, "--max-pages", "5")
-    assert (held, notices) == ({"crawl.max_pages": "5"}, ["the last run's --continuous holds no more"])
+    settings, notices = taken_up(endless, "--max-pages", "5")
+    assert (settings, notices) == ({"crawl.max_pages": "5"}, ["the last run's --continuous no longer applies"])
 
 
 @pytest.mark.parametrize(

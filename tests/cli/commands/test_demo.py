@@ -9,10 +9,10 @@ from tenax.config import Config, SettingValue, load_config
 from tenax.demo import Site
 
 
-@pytest.mark.parametrize(("hosts", "manners"), [(1, "quick"), (5, "quick"), (6, "all"), (7, "all")])
-def test_a_few_hosts_are_spared_what_only_takes_time(hosts: int, manners: str) -> None:
+@pytest.mark.parametrize(("hosts", "behaviours"), [(1, "quick"), (5, "quick"), (6, "all"), (7, "all")])
+def test_a_few_hosts_are_spared_what_only_takes_time(hosts: int, behaviours: str) -> None:
     site = demo_site(hosts, 24)
-    assert (site.hosts, site.pages_per_host, site.behaviours) == (hosts, 24, manners)
+    assert (site.hosts, site.pages_per_host, site.behaviours) == (hosts, 24, behaviours)
 
 
 def test_the_usual_demo_shows_everything() -> None:

@@ -62,22 +62,22 @@ async def site() -> AsyncIterator[Site]:
 
 
 async def test_a_table(site: Site, feed: Listing) -> None:
-    told = await feed(site.url("/feed.xml"))
-    head, about, *rows = told.out.splitlines()
-    assert (told.code, told.err) == (0, "2 entries\n")
+    result = await feed(site.url("/feed.xml"))
+    head, about, *rows = result.out.splitlines()
+    assert (result.code, result.err) == (0, "2 entries\n")
     assert (head, about) == (site.url("/feed.xml"), "  “Harbour Post”, rss 2.0")
     assert [row.split() for row in rows] == [
         ["2026-01-01", "10:30", "The", "key", "of", "the", "ferry", site.url("/key")],
         ["2026-01-02", "Ropes", "and", "tides", "›2J", site.url("/ropes")],
     ]
     assert len({row.index("http") for row in rows}) == 1, "links stand below each other"
-    assert [hit.path for hit in site.hits] == ["/robots.txt", "/feed.xml"], "with the manners of a crawl"
+    assert [hit.path for hit in site.hits] == ["/robots.txt", "/feed.xml"], "as politely as a crawl"
 
 
 async def test_json_lines(site: Site, feed: Listing) -> None:
-    told = await feed(site.url("/feed.xml"), "--json")
-    assert (told.code, told.err) == (0, "2 entries\n")
-    first, second = map(json.loads, told.out.splitlines())
+    result = await feed(site.url("/feed.xml"), "--json")
+    assert (result.code, result.err) == (0, "2 entries\n")
+    first, second = map(json.loads, result.out.splitlines())
     assert first == {
         "link": site.url("/key"),
         "feed": site.url("/feed.xml"),
@@ -90,23 +90,23 @@ async def test_json_lines(site: Site, feed: Listing) -> None:
 
 async def test_no_link_leads_to_a_file_of_ours(site: Site, feed: Listing) -> None:
     for more in ((), ("--json",)):
-        told = await feed(site.url("/based.xml"), *more)
-        assert told.code == 0
-        assert "file:" not in told.out + told.err
-        assert site.url("/passwd") in told.out
+        result = await feed(site.url("/based.xml"), *more)
+        assert result.code == 0
+        assert "file:" not in result.out + result.err
+        assert site.url("/passwd") in result.out
 
 
 async def test_a_limit(site: Site, feed: Listing) -> None:
-    told = await feed(site.url("/feed.xml"), "--limit", "1", "--json")
-    assert (told.code, told.err) == (0, "1 of 2 entries\n")
-    assert [json.loads(line)["title"] for line in told.out.splitlines()] == ["The key of the ferry"]
+    result = await feed(site.url("/feed.xml"), "--limit", "1", "--json")
+    assert (result.code, result.err) == (0, "1 of 2 entries\n")
+    assert [json.loads(line)["title"] for line in result.out.splitlines()] == ["The key of the ferry"]
 
 
 async def test_problems_and_older_entries_are_told(site: Site, feed: Listing) -> None:
-    told = await feed(site.url("/broken.xml"))
-    assert told.code == 0
-    assert "  “Fish & chips”, rss" in told.out.splitlines()
-    assert told.err.splitlines() == [
+    result = await feed(site.url("/broken.xml"))
+    assert result.code == 0
+    assert "  “Fish & chips”, rss" in result.out.splitlines()
+    assert result.err.splitlines() == [
         "1 entry; 2 problems:",
         "  not well-formed: invalid token in line 1",
         "  1 entry without a link",
@@ -118,33 +118,33 @@ async def test_problems_and_older_entries_are_told(site: Site, feed: Listing) ->
 
 
 async def test_the_feed_that_a_page_names(site: Site, feed: Listing) -> None:
-    told = await feed(site.url("/"))
-    assert told.out.splitlines()[0] == site.url("/feed.xml")
-    assert (told.code, told.err.splitlines()) == (
+    result = await feed(site.url("/"))
+    assert result.out.splitlines()[0] == site.url("/feed.xml")
+    assert (result.code, result.err.splitlines()) == (
         0,
         [
             "2 entries",
-            f"read {site.url('/feed.xml')}, named by {site.url('/')}",
-            "the page names more feeds:",
+            f"read {site.url('/feed.xml')}, linked from {site.url('/')}",
+            "the page links to more feeds:",
             f"  {site.url('/blog/atom.xml')}",
         ],
     )
 
 
 async def test_a_redirect_is_followed(site: Site, feed: Listing) -> None:
-    told = await feed(site.url("/moved.xml"))
-    assert (told.code, told.out.splitlines()[0]) == (0, site.url("/feed.xml"))
+    result = await feed(site.url("/moved.xml"))
+    assert (result.code, result.out.splitlines()[0]) == (0, site.url("/feed.xml"))
 
 
 async def test_a_feed_without_entries(site: Site, feed: Listing) -> None:
-    told = await feed(site.url("/blog/atom.xml"))
-    assert (told.code, told.err) == (0, "0 entries\n")
-    assert told.out.splitlines()[1] == "  “Tides”, atom 1.0"
+    result = await feed(site.url("/blog/atom.xml"))
+    assert (result.code, result.err) == (0, "0 entries\n")
+    assert result.out.splitlines()[1] == "  “Tides”, atom 1.0"
 
 
 ENDS = [
-    ("/plain", "/plain", 2, "neither a feed nor a page that names one"),
-    ("/picture", "/picture", 2, "neither a feed nor a page that names one"),
+    ("/plain", "/plain", 2, "neither a feed nor a page that links to one"),
+    ("/picture", "/picture", 2, "neither a feed nor a page that links to one"),
     ("/missing", "/missing", 2, "not found: HTTP 404"),
     ("/names-nothing", "/missing", 2, "not found: HTTP 404"),
     ("/names-a-page", "/plain", 2, "not a feed"),
@@ -158,11 +158,11 @@ ENDS = [
 async def test_a_url_without_a_feed_is_one_line(
     site: Site, feed: Listing, path: str, named: str, code: int, complaint: str
 ) -> None:
-    told = await feed(site.url(path))
-    assert (told.code, told.out) == (code, "")
-    assert told.err.startswith(f"tenax: {site.url(named)}: ")
-    assert told.err.count("\n") == 1
-    assert complaint in told.err
+    result = await feed(site.url(path))
+    assert (result.code, result.out) == (code, "")
+    assert result.err.startswith(f"tenax: {site.url(named)}: ")
+    assert result.err.count("\n") == 1
+    assert complaint in result.err
 
 
 @pytest.mark.parametrize(
@@ -170,6 +170,6 @@ async def test_a_url_without_a_feed_is_one_line(
     [("ftp://example.org/feed",), ("http://a.example/", "--limit", "0"), ("http://a.example/", "--limit", "x")],
 )
 async def test_what_cannot_be_asked_for(feed: Listing, arguments: tuple[str, ...]) -> None:
-    told = await feed(*arguments)
-    assert (told.code, told.out) == (2, "")
-    assert told.err
+    result = await feed(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert result.err

@@ -101,7 +101,7 @@ def test_where_a_page_leads(asked: Asked) -> None:
     ]
     assert (found[0]["text"], found[0]["is_in_article"], found[1]["rel"]) == ("The first", True, "nofollow next")
     assert "3 links." in asked("--from", f"{A}/")
-    assert asked("--from", f"{A}/two") == "It leads nowhere.\n"
+    assert asked("--from", f"{A}/two") == "The page has no links.\n"
 
 
 def test_who_leads_to_a_page(asked: Asked) -> None:
@@ -111,7 +111,7 @@ def test_who_leads_to_a_page(asked: Asked) -> None:
         (f"{A}/one", "Neighbour"),
     ]
     assert "\x1b" not in asked("--to", f"{B}/")
-    assert asked("--to", f"{A}/nobody") == "No page that was stored leads there.\n"
+    assert asked("--to", f"{A}/nobody") == "No stored page links to it.\n"
 
 
 def test_the_best(asked: Asked) -> None:
@@ -146,7 +146,7 @@ async def priorities(out: Path, *urls: str) -> list[Priority]:
 
 
 def test_priorities_by_links(asked: Asked, out: Path) -> None:
-    assert "2 of 3 waiting URLs have another priority now. Go on with:" in asked("--prioritize")
+    assert "Changed the priority of 2 of 3 waiting URLs. Resume with:" in asked("--prioritize")
     levels = asyncio.run(priorities(out, f"{A}/rare", f"{B}/", "https://c.test/"))
     assert levels == [Priority.LOW, Priority.MEDIUM, Priority.MEDIUM]
     assert "0 of 3 waiting URLs" in asked("--prioritize", "--by", "in-degree")
@@ -162,12 +162,12 @@ def test_priorities_of_a_crawl_that_runs(asked: Asked, out: Path) -> None:
     ("words", "says"),
     [
         (("--from", f"{A}/missing"), f"{A}/missing is not in this crawl; `tenax explain {A}/missing` says why"),
-        (("--from", f"{A}/rare"), "no links of https://a.test/rare are kept: it brought no page while"),
+        (("--from", f"{A}/rare"), "no links of https://a.test/rare are stored: no page was stored for it while"),
         (("--from", "no url at all"), "no url at all"),
-        (("--top", "0"), "at least one"),
+        (("--top", "0"), "--top 0: give a number from 1"),
         (("--top", "many"), "invalid int value: 'many'"),
         (("--export", "links.txt"), "must end in .csv or .jsonl"),
-        (("--to", f"{A}/", "--by", "pagerank"), "--by goes with --top and --prioritize"),
+        (("--to", f"{A}/", "--by", "pagerank"), "--by needs --top or --prioritize"),
         (("--to", f"{A}/", "--top", "1"), "not allowed with"),
         ((), "one of the arguments"),
     ],
@@ -192,7 +192,7 @@ def test_tables() -> None:
     assert out[1].split() == [f"{A}/", "x", "in", "the", "article,", "nofollow,", "me", "given", "up"]
     assert "not admitted" in outgoing_table([OutgoingLink(f"{A}/", "", "", False, False, None)], PLAIN)[1]
     assert incoming_table([IncomingLink(f"{A}/", "", "", False, False)], PLAIN)[-1] == "1 page."
-    assert top_table([], PLAIN) == ["No link is followed anywhere."]
+    assert top_table([], PLAIN) == ["There are no followed links."]
     assert top_table([TopUrl(1, A, 2000, 0.25)], PLAIN)[1].split() == ["1", A, "2,000", "0.250000"]
     assert edges_csv(A, [PageLink(B, "+1")]) == f"{A},{B},'+1,,false,false\r\n"
     assert edges_json(A, []) == edges_csv(A, []) == ""

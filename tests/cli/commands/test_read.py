@@ -67,13 +67,13 @@ class Reading:
 
 
 def test_the_clean_text_and_nothing_else(read: Reading) -> None:
-    told = read("page.html")
-    paragraphs = told.out.splitlines()
-    assert (told.code, told.err) == (0, "")
+    result = read("page.html")
+    paragraphs = result.out.splitlines()
+    assert (result.code, result.err) == (0, "")
     assert f"First {PROSE * 3}".strip() in paragraphs
     assert f"At last {PROSE * 3}".strip() in paragraphs
-    assert "Home" not in told.out
-    assert "rights" not in told.out
+    assert "Home" not in result.out
+    assert "rights" not in result.out
 
 
 def test_on_a_terminal_it_has_a_head_and_lines_that_fit(read: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,16 +90,16 @@ def test_on_a_terminal_it_has_a_head_and_lines_that_fit(read: Reading, monkeypat
 
 
 def test_markdown(read: Reading) -> None:
-    told = read("page.html", "--format", "markdown", "--url", "https://harbour.example/2026/key")
-    assert (told.code, told.err) == (0, "")
-    assert "The key of the ferry" in told.out
-    assert "Home" not in told.out
+    result = read("page.html", "--format", "markdown", "--url", "https://harbour.example/2026/key")
+    assert (result.code, result.err) == (0, "")
+    assert "The key of the ferry" in result.out
+    assert "Home" not in result.out
 
 
 def test_json_has_everything(read: Reading) -> None:
-    told = read("page.html", "--format", "json", "--url", "https://harbour.example/2026/key")
-    document = json.loads(told.out)
-    assert (told.code, told.err) == (0, "")
+    result = read("page.html", "--format", "json", "--url", "https://harbour.example/2026/key")
+    document = json.loads(result.out)
+    assert (result.code, result.err) == (0, "")
     assert document["url"] == "https://harbour.example/2026/key"
     assert document["title"] == "The key of the ferry | Harbour Post"
     assert document["headline"] == "The key of the ferry"
@@ -137,9 +137,9 @@ def test_the_name_of_a_file_tells_what_it_is(read: Reading, tmp_path: Path) -> N
 
 
 def test_every_block_with_its_reason(read: Reading) -> None:
-    told = read("page.html", "--explain")
-    lines = told.out.splitlines()
-    assert (told.code, told.err) == (0, "")
+    result = read("page.html", "--explain")
+    lines = result.out.splitlines()
+    assert (result.code, result.err) == (0, "")
     assert len(lines) == 9
     assert [lines[at][2] for at in (0, 1, 3, 4, 5, 6)] == ["✗", "✗", "✓", "✓", "✓", "✗"]
     assert "in a navigation; 100 % links" in lines[0]
@@ -157,9 +157,9 @@ def test_every_block_for_programs(read: Reading) -> None:
 
 def test_a_page_that_was_cut_says_so(read: Reading, tmp_path: Path) -> None:
     (tmp_path / "long.html").write_text("<p>The ferry runs at nine.</p>" * 12_000)
-    told = read("long.html")
-    assert (told.code, told.out.count("\n")) == (0, 10_000)
-    assert told.err == "tenax: long.html: too long to be read whole, it was read to block 10,000\n"
+    result = read("long.html")
+    assert (result.code, result.out.count("\n")) == (0, 10_000)
+    assert result.err == "tenax: long.html: too long, read to block 10,000\n"
 
 
 # ---- what cannot be read ----------------------------------------------------------------------------------
@@ -177,8 +177,8 @@ def test_a_page_that_was_cut_says_so(read: Reading, tmp_path: Path) -> None:
         (("nothing",), "nothing: cannot be read as a page: empty body"),
         (("nothing", "--format", "json"), "nothing: cannot be read as a page: empty body"),
         (("nothing", "--explain"), "nothing: cannot be read as a page: empty body"),
-        (("empty.html",), "empty.html: there is nothing to read on it"),
-        (("empty.html", "--explain"), "empty.html: there is nothing to read on it"),
+        (("empty.html",), "empty.html: it has no text"),
+        (("empty.html", "--explain"), "empty.html: it has no text"),
         (
             ("deep.html",),
             "deep.html: cannot be read as a page: too costly to read: elements nest more than 10,000 deep",
@@ -191,15 +191,15 @@ def test_a_page_that_was_cut_says_so(read: Reading, tmp_path: Path) -> None:
             ("slow.html", "--set", "extract.max_cpu_seconds=0.0001"),
             "slow.html: cannot be read as a page: too costly to read: 0.0001 s of CPU used up parsing 16,384 of its",
         ),
-        (("notes", "--explain"), "notes: it is plain text: nothing is dropped"),
+        (("notes", "--explain"), "notes: plain text: nothing is dropped"),
         (("page.html", "--url", "page.html"), "`page.html` is not the URL of a page; write it like https://"),
-        (("page.html", "--explain", "--format", "markdown"), "--explain goes with --format text or json"),
+        (("page.html", "--explain", "--format", "markdown"), "--explain needs --format text or json"),
         (("page.html", "--format", "pdf"), "invalid choice: 'pdf'"),
         (
             ("page.html", "--set", "fetch.max_body_bytes=1024"),
-            "page.html: larger than 1024 bytes, the most that is read",
+            "page.html: larger than 1024 bytes; see `fetch.max_body_bytes`",
         ),
-        (("http://127.0.0.1/", "--url", "http://127.0.0.1/"), "--url says where a file came from"),
+        (("http://127.0.0.1/", "--url", "http://127.0.0.1/"), "--url is for files"),
     ],
     ids=lambda value: " ".join(value).replace("\0", "NUL") if isinstance(value, tuple) else None,
 )
@@ -213,19 +213,19 @@ def test_what_cannot_be_read_is_one_line_and_code_2(
     (tmp_path / "empty.html").write_text(EMPTY)
     (tmp_path / "deep.html").write_text("<div>" * 20_000 + "words")
     (tmp_path / "slow.html").write_text("<p>Words of a page.</p>" * 10_000)
-    told = read(*arguments)
-    assert (told.code, told.out) == (2, "")
-    assert told.err.startswith("tenax: ")
-    assert told.err.count("\n") == 1
-    assert complaint in told.err
+    result = read(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("tenax: ")
+    assert result.err.count("\n") == 1
+    assert complaint in result.err
 
 
 def test_a_page_without_an_article(read: Reading, tmp_path: Path) -> None:
     buttons = "".join(f"<button>Press {number}</button>" for number in range(30))
     (tmp_path / "buttons.html").write_text(f"<!doctype html><title>Buttons</title><nav>{buttons}</nav>")
-    told = read("buttons.html")
-    assert (told.code, told.out) == (2, "")
-    assert told.err == "tenax: buttons.html: no article was found on it; --format json has all of its text\n"
+    result = read("buttons.html")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "tenax: buttons.html: no article found; --format json has all of its text\n"
     assert read("buttons.html", "--format", "markdown").code == 2
     assert "Press 29" in json.loads(read("buttons.html", "--format", "json").out)["text"]
     explained = read("buttons.html", "--explain")
@@ -266,47 +266,47 @@ async def site() -> AsyncIterator[Site]:
 
 
 async def test_a_url_is_fetched_and_read(site: Site, read: Reading) -> None:
-    told = await read.url(site.url("/page"), "--format", "json")
-    document = json.loads(told.out)
-    assert (told.code, told.err) == (0, "")
+    result = await read.url(site.url("/page"), "--format", "json")
+    document = json.loads(result.out)
+    assert (result.code, result.err) == (0, "")
     assert document["url"] == site.url("/page")
     assert (document["charset"], document["charset_source"]) == ("utf-16le", "bom")
     assert [link["href"] for link in document["links"]] == [site.url(path) for path in ("/", "/ropes", "/mat")]
-    assert [hit.path for hit in site.hits] == ["/robots.txt", "/page"], "with the manners of a crawl"
+    assert [hit.path for hit in site.hits] == ["/robots.txt", "/page"], "as politely as a crawl"
 
 
 async def test_the_text_of_a_url_is_that_of_the_file(site: Site, read: Reading) -> None:
-    told = await read.url(site.url("/page"))
-    assert told.out == read("page.html").out
+    result = await read.url(site.url("/page"))
+    assert result.out == read("page.html").out
 
 
 async def test_a_page_that_asks_not_to_be_kept_can_be_read(site: Site, read: Reading) -> None:
-    told = await read.url(site.url("/unlisted"))
-    assert told.code == 0
-    assert told.out.count("had found the key.") == 9
+    result = await read.url(site.url("/unlisted"))
+    assert result.code == 0
+    assert result.out.count("had found the key.") == 9
 
 
 async def test_the_whole_page_is_asked_for_whatever_a_crawl_has_stored(site: Site, read: Reading) -> None:
     config = Config(politeness=PolitenessConfig(rate_per_second=0), pool=PoolConfig(processes=0))
     async with Crawl([site.url("/etag")], config, directory="crawl", typed_by_person=True) as crawl:
         await crawl.run()
-    told = await read.url(site.url("/etag"), "--dir", "crawl")
-    assert (told.code, told.err) == (0, "")
-    assert told.out == read("page.html").out
+    result = await read.url(site.url("/etag"), "--dir", "crawl")
+    assert (result.code, result.err) == (0, "")
+    assert result.out == read("page.html").out
 
 
 async def test_why_for_a_url(site: Site, read: Reading) -> None:
-    told = await read.url(site.url("/page"), "--explain")
-    assert told.code == 0
-    assert "in a navigation; 100 % links" in told.out
+    result = await read.url(site.url("/page"), "--explain")
+    assert result.code == 0
+    assert "in a navigation; 100 % links" in result.out
 
 
 ENDS = [
-    ("/moved", 2, "leads to "),
-    ("/picture", 2, "answered, but not kept: content: "),
+    ("/moved", 2, "redirects to "),
+    ("/picture", 2, "rejected, not stored: content: "),
     ("/closed", 3, "not fetched: "),
     ("/missing", 3, "failed, not found: HTTP 404"),
-    ("/gone", 3, "failed, connection broken: "),
+    ("/gone", 3, "failed, connection closed: "),
 ]
 
 
@@ -314,8 +314,8 @@ ENDS = [
 async def test_a_url_without_a_page_is_one_line(
     site: Site, read: Reading, path: str, code: int, complaint: str
 ) -> None:
-    told = await read.url(site.url(path))
-    assert (told.code, told.out) == (code, "")
-    assert told.err.startswith(f"tenax: {site.url(path)}")
-    assert told.err.count("\n") == 1
-    assert complaint in told.err
+    result = await read.url(site.url(path))
+    assert (result.code, result.out) == (code, "")
+    assert result.err.startswith(f"tenax: {site.url(path)}")
+    assert result.err.count("\n") == 1
+    assert complaint in result.err

@@ -20,7 +20,7 @@ BUSY = Status(created_at=0.0, now=0.0, is_running=True, workers=3)
     ("added", "status", "says"),
     [
         (AddedSeeds(Admission(admitted=1)), BUSY, ["1 URL added."]),
-        (AddedSeeds(Admission(admitted=1200, known=3)), BUSY, ["1,200 URLs added, 3 known already."]),
+        (AddedSeeds(Admission(admitted=1200, known=3)), BUSY, ["1,200 URLs added, 3 already known."]),
         (
             AddedSeeds(Admission(admitted=2), changed_rules=("exclude", "max_depth")),
             BUSY,
@@ -29,12 +29,12 @@ BUSY = Status(created_at=0.0, now=0.0, is_running=True, workers=3)
         (
             AddedSeeds(Admission(admitted=1, known=2), requeued=1),
             BUSY,
-            ["1 URL added, 2 known already.", "1 known URL without a page will be visited again."],
+            ["1 URL added, 2 already known.", "1 known URL without a page will be visited again."],
         ),
         (
             AddedSeeds(Admission(known=1)),
             RESTING,
-            ["0 URLs added, 1 known already.", "Nobody is crawling. Go on with:  go on"],
+            ["0 URLs added, 1 already known.", "No process is crawling. Resume with:  go on"],
         ),
         (
             AddedSeeds(Admission(admitted=5), refused_origins=tuple(f"http://10.0.0.{n}" for n in range(5))),
@@ -42,7 +42,7 @@ BUSY = Status(created_at=0.0, now=0.0, is_running=True, workers=3)
             [
                 "5 URLs added.",
                 "Workers refuse http://10.0.0.0, http://10.0.0.1, http://10.0.0.2 and 2 more, unless their "
-                "guard.allow_networks and guard.ports allow what is private or on another port.",
+                "guard.allow_networks and guard.ports allow private addresses and other ports.",
             ],
         ),
     ],
@@ -68,5 +68,5 @@ def test_a_file_or_standard_input_has_a_url_a_line(
     monkeypatch.setattr("sys.stdin", io.StringIO(LIST + "https://c.example/\n"))
     assert main(["seed", "--file", "-", "--dir", "crawl"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("1 URL added, 2 known already.\n")
+    assert out.startswith("1 URL added, 2 already known.\n")
     assert "tenax crawl https://a.example/ https://b.example/ https://c.example/ --dir crawl" in out

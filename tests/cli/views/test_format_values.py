@@ -46,6 +46,8 @@ def test_when_names_the_day_only_when_it_is_another() -> None:
     assert format_values.format_due_time(now - 1, now) == "now"
     assert format_values.format_due_time(now + 43, now).startswith("in 43 s (")
     assert format_values.format_time(now + 200_000) in format_values.format_due_time(now + 200_000, now)
+    assert format_values.format_until(now + 43, now) == f"{format_values.format_time(now + 43)[11:]} (in 43 s)"
+    assert format_values.format_until(now + 200_000, now).startswith(format_values.format_time(now + 200_000))
 
 
 def test_every_kind_of_failure_has_words() -> None:
@@ -81,10 +83,15 @@ def test_how_urls_came_is_told_in_one_order() -> None:
         "sitemap": 9,
         "redirect": 4,
         "replay": 0,
+        "url_list": 27,
     }
     assert format_values.format_sources(counts) == [
         *("2 seeds", "1,204 by links", "9 by sitemaps", "6 by feeds"),
-        *("1 guessed as archives", "3 guessed as next pages", "4 by redirects"),
+        *("1 guessed as an archive", "3 guessed as next pages", "4 by redirects"),
+        "27 sitemaps and feeds looked for",
+    ]
+    assert format_values.format_sources({"seed": 1, "link": 1, "url_list": 1}) == [
+        *("1 seed", "1 by a link", "1 sitemap or feed looked for")
     ]
     assert format_values.format_sources({}) == []
 
@@ -92,6 +99,12 @@ def test_how_urls_came_is_told_in_one_order() -> None:
 def test_every_bound_of_discovery_has_words() -> None:
     from tenax.config import DiscoveryConfig
 
-    for name in ("max_sitemaps", "max_feeds", "max_sitemap_urls", "min_guesses"):
+    texts = {
+        "max_sitemaps": "over the sitemap limit of a host",
+        "max_feeds": "over the feed limit of a host",
+        "max_sitemap_urls": "over the URL limit of a sitemap",
+        "min_guesses": "guess budget used up",
+    }
+    for name, text in texts.items():
         assert hasattr(DiscoveryConfig(), name)
-        assert format_values.describe_reason(name).startswith("beyond the ")
+        assert format_values.describe_reason(name) == text

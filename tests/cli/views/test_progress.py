@@ -46,7 +46,7 @@ def test_lines_fit_and_the_height_is_the_same(columns: int) -> None:
 
 def test_it_shows_what_matters() -> None:
     text = "\n".join(lines_of(BUSY, 100))
-    for part in ("1,204", "12.3/s", "3,400 waiting", "8 in flight", "18.2 MB received", "6 active   3 resting"):
+    for part in ("1,204", "12.3/s", "3,400 waiting", "8 in flight", "18.2 MB received", "6 active   3 backing off"):
         assert part in text
     for part in ("https://slow.example  0:43  rate limited", "and 2 more", "12 timed out   3 not found", "1:42"):
         assert part in text

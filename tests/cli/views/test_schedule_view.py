@@ -18,9 +18,9 @@ COUNTS = {"now": 1, "hour": 0, "day": 2, "week": 0, "later": 1204}
 
 
 def due(after: float, path: str = "", **facts: Any) -> DueTask:
-    told = {"why": WHY, "is_new": False} | facts
+    result = {"why": WHY, "is_new": False} | facts
     line = DueTask(f"https://example.org/{path}", NOW + after, Priority.HIGH, Source.LINK)
-    return msgspec.structs.replace(line, **told)
+    return msgspec.structs.replace(line, **result)
 
 
 def lines_of(*lines: DueTask, counts: dict[str, int] | None = None) -> list[str]:
@@ -62,7 +62,7 @@ def test_a_narrow_one_cuts_no_reason(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("facts", "says"),
     [
-        ({"is_new": True, "why": ""}, "new: found and not visited yet"),
+        ({"is_new": True, "why": ""}, "new: not visited yet"),
         ({"why": ""}, "to be visited again"),
         ({"why": "it says \x1b[2J"}, "it says"),
     ],
@@ -78,6 +78,6 @@ def test_counts_alone_can_be_asked_for() -> None:
 
 def test_nothing_due_says_how_to_change_that() -> None:
     assert lines_of(counts=dict.fromkeys(COUNTS, 0)) == [
-        "Nothing is waiting: nothing is due.",
+        "No URL is waiting.",
         "`tenax crawl URL --continuous` visits pages again.",
     ]

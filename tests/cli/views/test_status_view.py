@@ -1,10 +1,11 @@
-"""A crawl at a glance."""
+"""The status of a crawl."""
 
 from __future__ import annotations
 
 import msgspec
 import pytest
 
+from tenax.cli.views.format_values import format_until
 from tenax.cli.views.status_view import format_status
 from tenax.cli.views.tables import TextStyle
 from tenax.database import Cursor, HostStatus, Status
@@ -12,7 +13,7 @@ from tenax.model import HostRecord
 
 NOW = 1_750_000_000.0
 BUSY = HostStatus(HostRecord("https://a.example", "a.example", page_count=12, error_count=1), waiting=80, next_due=NOW)
-RESTS = HostStatus(
+BACKING_OFF = HostStatus(
     HostRecord("https://b.example", "b.example", next_at=NOW + 300, backoff_reason="rate limited\x1b[2J"), waiting=7
 )
 
@@ -38,7 +39,7 @@ def text_of(**changes: object) -> str:
         body_bytes=5_000_000,
         outcomes={"fetched": 100, "failed:dns": 3, "refused:robots": 4},
         refusals={"scope": 310},
-        busiest=(BUSY, RESTS),
+        busiest=(BUSY, BACKING_OFF),
         due_now=1,
         next_due=NOW,
         cursors={"jsonl": Cursor(90, 1)},
@@ -54,7 +55,7 @@ def test_duplicates_are_counted() -> None:
 
 def test_what_needs_a_browser_is_named() -> None:
     text = text_of(needs_browser=1, waiting=0, busiest=())
-    assert "dead letters  2, 1 of them for want of a browser" in text
+    assert "failed URLs   2, 1 of them needs a browser" in text
     assert "Nothing else is waiting. 1 URL needs a browser: install one" in text
     assert "complete" not in text
 
@@ -65,12 +66,12 @@ def test_counts_hosts_and_sinks_are_shown() -> None:
         "out   running   started",
         "pages         100  (40 articles)",
         "waiting       87 URLs, 1 due now",
-        "dead letters  2",
+        "failed URLs   2",
         "100 fetched",
         "3 failed: name not found",
         "4 refused: closed by robots.txt",
         "310 out of scope",
-        "told jsonl    90 events, 10 to go",
+        "events        90 events written to pages.jsonl, 10 queued",
         "https://a.example       80     12       1  now",
     ):
         assert part in text
@@ -92,10 +93,19 @@ def test_several_who_crawl_are_counted(workers: int, says: str) -> None:
     [
         ({"waiting": 0, "busiest": (), "dead": 0}, "Nothing is waiting: the crawl is complete."),
         ({"waiting": 0, "busiest": ()}, "`tenax dead-letters list`"),
-        ({}, "nobody is crawling. Resume with:  tenax crawl X --dir out"),
-        ({"busiest": (RESTS,), "due_now": 0, "is_running": True}, "The host rests until 5 min 00 s ("),
-        ({"busiest": (RESTS, RESTS), "due_now": 0}, "All hosts with work rest, the first until"),
-        ({"busiest": (BUSY,), "due_now": 0, "next_due": NOW + 9}, "Nothing is due before 9.0 s"),
+        ({}, "No process is crawling. Resume with:  tenax crawl X --dir out"),
+        (
+            {"busiest": (BACKING_OFF,), "due_now": 0, "is_running": True},
+            f"The host is backing off until {format_until(NOW + 300, NOW)}: rate limited",
+        ),
+        (
+            {"busiest": (BACKING_OFF, BACKING_OFF), "due_now": 0},
+            "All hosts with waiting URLs are backing off, the first until",
+        ),
+        (
+            {"busiest": (BUSY,), "due_now": 0, "next_due": NOW + 9},
+            f"Nothing is due before {format_until(NOW + 9, NOW)}.",
+        ),
     ],
 )
 def test_when_nothing_moves_it_says_why(changes: dict[str, object], says: str) -> None:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from tenax.cli.options import CrawlOptions
+from tenax.cli.views.format_values import format_until
 from tenax.cli.views.summary import Report, closing_line, format_brief_summary, format_summary
 from tenax.cli.views.tables import TextStyle
 from tenax.crawl.location import Location
@@ -77,11 +78,11 @@ def test_the_last_line_is_the_command_that_resumes(ending: Ending) -> None:
     assert text_of(report(ending, waiting=5)).splitlines()[-1] == f"Resume with:  {ORDERS.resume_command}"
 
 
-def test_resting_hosts_are_named() -> None:
-    rests = tuple(HostBackoff(f"https://h{number}.example", NOW + 600, "rate limited") for number in range(7))
-    progress = msgspec.structs.replace(PROGRESS, backing_off=rests, hosts_backing_off=9)
+def test_hosts_that_are_backing_off_are_named() -> None:
+    hosts = tuple(HostBackoff(f"https://h{number}.example", NOW + 600, "rate limited") for number in range(7))
+    progress = msgspec.structs.replace(PROGRESS, backing_off=hosts, hosts_backing_off=9)
     text = text_of(msgspec.structs.replace(report(Ending.MAX_IDLE), progress=progress))
-    assert "https://h0.example  until 10 min 00 s (" in text
+    assert f"https://h0.example  until {format_until(NOW + 600, PROGRESS.now)}: rate limited" in text
     assert "and 4 more hosts" in text
 
 
@@ -121,7 +122,7 @@ def test_how_pages_were_found_fits_the_terminal(monkeypatch: pytest.MonkeyPatch)
     text = text_of(report(found=found, outcomes={"fetched": 320, "missed": 6}))
     assert "  found         1 seed, 269 by links, 33 by sitemaps, 11 by feeds,\n" in text
     assert "                6 guessed as archives, 5 guessed as next pages\n" in text
-    assert "guesses       6 with nothing new there" in text
+    assert "guesses       6 found nothing new" in text
     assert "failures" not in text, "that nothing is where nobody said so is no failure"
 
 

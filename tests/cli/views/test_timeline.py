@@ -1,10 +1,11 @@
-"""The life of a URL, told."""
+"""The timeline of a URL."""
 
 from __future__ import annotations
 
 import msgspec
 import pytest
 
+from tenax.cli.views.format_values import format_until
 from tenax.cli.views.tables import TextStyle
 from tenax.cli.views.timeline import Explanation, format_timeline
 from tenax.database import TaskState, UrlHistory, VisitRecord
@@ -84,20 +85,20 @@ def test_a_stored_page_tells_its_way() -> None:
     )
     chain = (Hop("https://example.org/old", 301), Hop("https://example.org/older", 307))
     text = text_of(
-        life(page=page, visits=visits, chain=chain), normalization_changes=("fragment dropped",), asked=f"{URL}#top"
+        life(page=page, visits=visits, chain=chain), normalization_changes=("fragment dropped",), typed_url=f"{URL}#top"
     )
     for part in (
         "Visited and stored, as a page.",
         f"normalised from {URL}#top fragment dropped",
-        "found as a link on https://example.org/ https://example.org/old answered HTTP 301 and led on "
-        "https://example.org/older answered HTTP 307 and led on depth 1, priority medium",
+        "found as a link on https://example.org/ https://example.org/old redirected, HTTP 301 "
+        "https://example.org/older redirected, HTTP 307 depth 1, priority medium",
         "✓ scope: inside the scope `host`: example.org",
         "✓ robots.txt allows it",
-        "visit 1 failed, timed out: no answer in 5 s → again from",
-        "one attempt spent",
+        "visit 1 failed, timed out: no answer in 5 s → again after",
+        "one failed attempt counted",
         "visit 2 fetched, HTTP 200 after 1 failed attempt HTTP 200, text/html, by plain HTTP 1.0 kB received, ",
-        "3.0 kB decoded, first byte after 120 ms, download 180 ms at 5.6 kB/s, 300 ms in all",
-        "50 links offered; not followed: 3 out of scope → done",
+        "3.0 kB decoded, first byte after 120 ms, download 180 ms at 5.6 kB/s, 300 ms in total",
+        "50 candidate links; not followed: 3 out of scope → done",
         "stored “The title” page, 1,203 characters of text, 50 links, en, utf-8 by header",
     ):
         assert part in text
@@ -128,9 +129,9 @@ def test_what_kind_of_page_it_is(kind: str, says: str) -> None:
 def test_a_waiting_one_says_for_what() -> None:
     host = msgspec.structs.replace(HOST, next_at=NOW + 43, backoff_reason="rate limited")
     text = text_of(life(state=TaskState.WAITING, due=NOW + 5, host=host))
-    assert "Waiting to be visited, due in 43 s" in text, "its host rests for longer"
-    assert "its host's next turn is in 43 s" in text
-    assert "it rests: rate limited" in text
+    assert "Waiting to be visited, due in 43 s" in text, "its host is backing off for longer"
+    assert "the next request to its host is due in 43 s" in text
+    assert "backing off: rate limited" in text
 
 
 def test_a_dead_letter_says_its_cause() -> None:
@@ -139,23 +140,25 @@ def test_a_dead_letter_says_its_cause() -> None:
 
 
 def test_a_seed_passes_no_rules() -> None:
-    assert "✓ seed: a person named it" in text_of(life(source=Source.SEED, via=None, depth=0), is_seed=True)
+    assert "✓ seed: the rules do not apply to seeds" in text_of(
+        life(source=Source.SEED, via=None, depth=0), is_seed=True
+    )
 
 
 @pytest.mark.parametrize(
     ("outcome", "plan", "says"),
     [
         (Unchanged(), Done(), "unchanged, HTTP 304 → done"),
-        (Unchanged("the stored copy is 5 min old"), Done(), "unchanged, not asked for: the stored copy is 5 min old"),
+        (Unchanged("the stored copy is 5 min old"), Done(), "unchanged, no request: the stored copy is 5 min old"),
         (Redirected(301, "https://example.org/b"), Done(), "redirected, HTTP 301, to https://example.org/b"),
         (Redirected(302, "http://10.0.0.1/", "scope"), Done(), "not followed: scope"),
-        (Deferred(NOW + 9, "host rests"), Reschedule(NOW + 9), "put off until"),
+        (Deferred(NOW + 9, "backing off"), Reschedule(NOW + 9), "deferred until"),
         (Refused("robots.txt forbids it"), Done(), "not fetched: robots.txt forbids it"),
-        (Rejected("not HTML: image/png"), Done(), "answered, but not kept: not HTML: image/png"),
-        (Failed("connection refused", FailureKind.CONNECT, True), Reschedule(NOW), "the host's trouble"),
+        (Rejected("not HTML: image/png"), Done(), "rejected, not stored: not HTML: image/png"),
+        (Failed("connection refused", FailureKind.CONNECT, True), Reschedule(NOW), "a failure of the host"),
         (Failed("HTTP 500", FailureKind.SERVER_ERROR), DeadLetter("3 attempts"), "given up: 3 attempts"),
         (Fetched(200, "sitemap"), Done(), "fetched, HTTP 200, and read as a sitemap"),
-        (Unchanged(), Reschedule(NOW + 60, why="it never changed in 9 visits"), "on: it never changed in 9 visits"),
+        (Unchanged(), Reschedule(NOW + 60, why="it never changed in 9 visits"), ": it never changed in 9 visits"),
     ],
 )
 def test_every_outcome_has_words(outcome: Outcome, plan: Plan, says: str) -> None:
@@ -164,21 +167,22 @@ def test_every_outcome_has_words(outcome: Outcome, plan: Plan, says: str) -> Non
 
 def test_a_visit_tells_its_whole_fetch_record() -> None:
     fetch = FetchRecord(
-        200, "text/html", 40_000, 90_000, 0.1, 0.3, protocol="HTTP/2", transport=TransportKind.CURL, address_class="public",
-        proxy="p1.example:8080", is_unverified=True, charset_source="meta", validation="soft", evidence="enable JS",
+        200, "text/html", 40_000, 90_000, 0.1, 0.3, protocol="HTTP/2", transport=TransportKind.CURL,
+        address_class="public", proxy="p1.example:8080", is_unverified=True, charset_source="meta", validation="soft",
+        evidence="enable JS",
     )  # fmt: skip
     rejected = Rejected("javascript: it needs a browser")
     plan = Reschedule(NOW + 5, spends_attempt=True, transport=TransportKind.BROWSER, is_unconditional=True)
     visit = VisitRecord(NOW, rejected, plan, 2, fetch, is_conditional=True)
     text = text_of(life(visits=(visit,)))
     for part in (
-        "answered, but not kept: javascript: it needs a browser",
-        "after 2 failed attempts, asked for only if it has changed",
+        "rejected, not stored: javascript: it needs a browser",
+        "after 2 failed attempts, conditional request",
         "HTTP/2 200, text/html, by curl through the proxy p1.example:8080 to a public address; its certificate was NOT",
-        "40.0 kB received, 90.0 kB decoded, first byte after 100 ms, download 200 ms at 200 kB/s, 300 ms in all",
-        "it may be no page yet; evidence: enable JS; charset by its meta tag",
-        "→ again from",
-        "on, in the browser, asking for the whole page, one attempt spent",
+        "40.0 kB received, 90.0 kB decoded, first byte after 100 ms, download 200 ms at 200 kB/s, 300 ms in total",
+        "possibly not a page; evidence: enable JS; charset from its meta tag",
+        "→ again after",
+        ", in the browser, without the stored copy, one failed attempt counted",
     ):
         assert part in text
 
@@ -189,7 +193,7 @@ def test_a_visit_tells_its_headers_and_how_the_body_of_an_error_begins() -> None
     failed = Failed("HTTP 410", FailureKind.GONE, status=410)
     text = text_of(life(visits=(VisitRecord(NOW, failed, Done(), 0, fetch),)))
     assert "headers: server: nginx; set-cookie: sid=***" in text
-    assert f"it came with {len(body)} characters: | gone for good | line 2 | line 3 | line 4 | line 5 |" in text
+    assert f"error body, {len(body)} characters: | gone for good | line 2 | line 3 | line 4 | line 5 |" in text
     assert "| line 5 | … 3 more lines → done" in text
     assert "\x1b" not in text and "\u202e" not in text
 
@@ -197,8 +201,8 @@ def test_a_visit_tells_its_headers_and_how_the_body_of_an_error_begins() -> None
 def test_a_304_says_what_it_saved() -> None:
     visit = VisitRecord(NOW, Unchanged(), Done(), 0, FetchRecord(304, saved_bytes=30_000), is_conditional=True)
     text = text_of(life(visits=(visit,)))
-    assert "unchanged, HTTP 304 asked for only if it has changed" in text
-    assert "0 B received, 0 B decoded, 30.0 kB spared by the stored copy" in text
+    assert "unchanged, HTTP 304 conditional request" in text
+    assert "0 B received, 0 B decoded, 30.0 kB saved by the stored copy" in text
 
 
 def test_a_stale_page_says_since_when_and_why() -> None:
@@ -213,22 +217,23 @@ def test_a_stale_page_says_since_when_and_why() -> None:
     ("changes", "says"),
     [
         (
-            {"breaker": "open", "failures_in_a_row": 5, "breaker_rest_seconds": 30.0, "next_at": NOW + 20,
-             "resting_why": "down: 5 failures in a row, last: HTTP 503"},
-            "✗ breaker open: down after 5 failures in a row, rests for 30 s; the next probe is due in 20 s",
+            {"breaker": "open", "failures_in_a_row": 5, "breaker_backoff_seconds": 30.0, "next_at": NOW + 20,
+             "backoff_reason": "down: 5 failures in a row, last: HTTP 503"},
+            "✗ breaker open: down after 5 failures in a row, backing off for 30 s; the next probe is due in 20 s",
         ),
         (
             {"breaker": "half_open", "probes_passed": 1, "next_at": NOW + 1},
-            "✗ breaker half-open: 1 probe passed, more are asked for; the next probe is due in 1.0 s",
+            "✗ breaker half-open: 1 probe passed, more are required; the next probe is due in 1.0 s",
         ),
-        ({"failures_in_a_row": 2}, "2 failures in a row: enough of them"),
-        ({"next_at": NOW + 900, "resting_why": "cooldown: 5 refusals in a row"}, "✗ rests until 15 min 00 s"),
-        ({"blocks_in_a_row": 4}, "4 refusals in a row (401, 403, 429, 451): enough of them begin a cooldown"),
+        ({"failures_in_a_row": 2}, "2 failures in a row: with more the breaker opens"),
+        ({"next_at": NOW + 900, "backoff_reason": "cooldown: 5 refusals in a row"},
+         f"✗ backing off until {format_until(NOW + 900, NOW)}: cooldown"),
+        ({"blocks_in_a_row": 4}, "4 refusals in a row (401, 403, 429, 451): with more a cooldown begins"),
         ({"rate_per_minute": 16.5, "successes_in_a_row": 7}, "slowed to 16.5/min after a 429; 7 good answers since"),
-        ({"limited_in_a_row": 2}, "asked for too much 2 times in a row (HTTP 429)"),
+        ({"limited_in_a_row": 2}, "rate limited 2 times in a row (HTTP 429)"),
         ({"recent_failures": (NOW - 30, NOW - 20)}, "retry budget: 2 recent failures counted, the last"),
         ({"unreadable_pages": (NOW - 30, NOW - 20)}, "2 pages too costly to read, the last"),
-        ({"way": TransportKind.BROWSER, "way_until": NOW + 60}, "visited in the browser until"),
+        ({"transport": TransportKind.BROWSER, "transport_until": NOW + 60}, "visited in the browser until"),
     ],
 )  # fmt: skip
 def test_the_state_of_its_host_is_told(changes: dict[str, object], says: str) -> None:
@@ -252,11 +257,11 @@ def test_a_host_that_is_well_has_no_state() -> None:
         ),
         (
             {"robots_allows": False},
-            "Never offered: no stored page links to it, and no sitemap or feed that was read lists it. "
+            "Never found: no stored page links to it, and no sitemap or feed that was read lists it. "
             "It would be admitted, then refused by robots",
         ),
-        ({"is_private": True}, "refused by the guard"),
-        ({"host": None, "robots_allows": None}, "it would be admitted when one does"),
+        ({"is_private": True}, "refused by the SSRF guard"),
+        ({"host": None, "robots_allows": None}, "it is admitted as soon as one does"),
     ],
 )
 def test_a_url_never_taken_says_what_would_become_of_it(changes: dict[str, object], says: str) -> None:
@@ -268,7 +273,7 @@ def test_a_url_never_taken_says_what_would_become_of_it(changes: dict[str, objec
     [
         (RobotsCopy(RobotsVerdict.ALLOW_ALL, NOW, NOW, http_status=404), "there is no robots.txt (HTTP 404)"),
         (RobotsCopy(RobotsVerdict.UNREACHABLE, NOW, NOW, why="HTTP 503"), "✗ robots.txt is unreachable (HTTP 503)"),
-        (None, "robots.txt of this host was not asked for yet"),
+        (None, "robots.txt of this host was not fetched yet"),
     ],
 )
 def test_what_is_known_of_robots(copy: RobotsCopy | None, says: str) -> None:
@@ -295,17 +300,17 @@ def read_as(url_list: UrlList) -> tuple[VisitRecord, ...]:
         ({"source": Source.SEED, "via": None}, "given as a seed"),
         ({}, "as a link on https://example.org/"),
         ({"source": Source.REDIRECT}, "by a redirect of https://example.org/"),
-        ({"source": Source.REPLAY}, "put back by a person"),
-        ({"source": Source.ARCHIVE}, "guessed as an archive, on the visit of https://example.org/"),
-        ({"source": Source.PAGINATION}, "guessed as the next page of a list, on the visit of https://example.org/"),
+        ({"source": Source.REPLAY}, "replayed by a person"),
+        ({"source": Source.ARCHIVE}, "guessed as an archive, after the visit of https://example.org/"),
+        ({"source": Source.PAGINATION}, "guessed as the next page of a list, after the visit of https://example.org/"),
         ({"source": Source.SITEMAP, "via": SITEMAP, "page": PAGE}, f"in the sitemap {SITEMAP}"),
         ({"source": Source.FEED, "via": "https://example.org/f", "page": PAGE}, "in the feed https://example.org/f"),
-        ({"source": Source.SITEMAP, "via": SITEMAP}, f"by sitemaps: {SITEMAP} names it"),
-        ({"source": Source.SITEMAP, "url": SITEMAP}, "as a sitemap that robots.txt names"),
-        ({"source": Source.FEED, "visits": read_as("feed")}, "as a feed that https://example.org/ names"),
+        ({"source": Source.SITEMAP, "via": SITEMAP}, f"by sitemaps: {SITEMAP} lists it"),
+        ({"source": Source.SITEMAP, "url": SITEMAP}, "as a sitemap in robots.txt"),
+        ({"source": Source.FEED, "visits": read_as("feed")}, "as a feed linked from https://example.org/"),
         ({"source": Source.LINK, "visits": read_as("feed")}, "as a link on https://example.org/"),
-        ({"source": Source.FEED, "url": "https://example.org/rss.xml"}, "looked for, as a usual place of a feed"),
-        ({"source": Source.FEED, "url": "https://example.org/blog/rss.xml"}, "by feeds: https://example.org/ names it"),
+        ({"source": Source.FEED, "url": "https://example.org/rss.xml"}, "tried, as a usual path of a feed"),
+        ({"source": Source.FEED, "url": "https://example.org/blog/rss.xml"}, "by feeds: https://example.org/ lists it"),
     ],
 )
 def test_every_way_to_be_found_has_words(changes: dict[str, object], says: str) -> None:
@@ -319,13 +324,15 @@ def test_every_source_has_words() -> None:
 
 def test_a_sitemap_is_told_as_what_it_is() -> None:
     wrong = FetchRecord(200, evidence="broken at line 7")
-    visit = msgspec.structs.replace(read_as("sitemap")[0], fetch=wrong, offered=31, refusals={"max_sitemap_urls": 9})
+    visit = msgspec.structs.replace(
+        read_as("sitemap")[0], fetch=wrong, candidate_count=31, refusals={"max_sitemap_urls": 9}
+    )
     text = text_of(life(source=Source.SITEMAP, visits=(visit,)))
     for part in (
-        "Read as a sitemap: what it lists was offered to the crawl.",
-        "✓ sitemap: it is no page, so no rule but that of its host is asked",
-        "read as far as it goes: broken at line 7",
-        "31 URLs offered; not followed: 9 beyond the URLs of a sitemap",
+        "Read as a sitemap: its URLs are candidates for the crawl.",
+        "✓ sitemap: not a page, so only the rule for its host applies",
+        "read in part: broken at line 7",
+        "31 candidate URLs; not followed: 9 over the URL limit of a sitemap",
     ):
         assert part in text
     assert "✓ scope" not in text and "evidence" not in text
@@ -334,8 +341,8 @@ def test_a_sitemap_is_told_as_what_it_is() -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"source": Source.ARCHIVE}, "Guessed, and nothing is there: failed, not found: HTTP 404."),
-        ({"source": Source.SITEMAP, "url": "https://example.org/sitemap.xml"}, "Guessed, and nothing is there"),
+        ({"source": Source.ARCHIVE}, "Guessed, but it does not exist: failed, not found: HTTP 404."),
+        ({"source": Source.SITEMAP, "url": "https://example.org/sitemap.xml"}, "Guessed, but it does not exist"),
         ({}, "Settled without a page: failed, not found: HTTP 404."),
     ],
 )
@@ -343,7 +350,7 @@ def test_a_guess_that_missed_is_no_failure(changes: dict[str, object], says: str
     assert says in text_of(life(visits=(MISSING,), **changes))
 
 
-FINDS = GuessState(
+GUESS_STATE = GuessState(
     requests=326,
     guesses_made=11,
     guesses_succeeded=5,
@@ -366,73 +373,73 @@ FINDS = GuessState(
 
 def test_a_home_page_tells_every_guess() -> None:
     home = "https://example.org/"
-    text = text_of(life(url=home), url=home, host=msgspec.structs.replace(HOST, guess_state=FINDS))
+    text = text_of(life(url=home), url=home, host=msgspec.structs.replace(HOST, guess_state=GUESS_STATE))
     for part in (
-        "guesses 11 of 326 visits guessed, 5 of them led to something new",
-        "✗ list /news/?page={n} ends at 12: no such page; left alone since",
-        "✓ list /blog/page/{n}/ goes on, known to 4 ",
-        "list /tips?page={n}, known to 3: 4 asked for, no answer yet",
-        "list /jobs?page={n}, known to 2: not guessed at yet",
-        "✓ list /shop?page={n} goes on, known to 500: as many pages as allowed",
+        "guesses 11 of 326 visits were guesses, 5 of them led to something new",
+        "✗ list /news/?page={n} ends at 12: no such page; not guessed since",
+        "✓ list /blog/page/{n}/ continues, known up to 4 ",
+        "list /tips?page={n}, known up to 3: 4 requested, no answer yet",
+        "list /jobs?page={n}, known up to 2: not guessed yet",
+        "✓ list /shop?page={n} continues, known up to 500: as many pages as allowed",
         "✓ archive /archive led to something new",
-        "✓ archive /{yyyy}/{mm}/ led to something new, asked for back to /2019/05/",
-        "✗ archive /archives: nothing new; left alone since",
-        "archive /sitemap: asked for, no answer yet",
-        "selections of /shop: 30 visited, 1 led to anything new",
+        "✓ archive /{yyyy}/{mm}/ led to something new, requested back to /2019/05/",
+        "✗ archive /archives: nothing new; not guessed since",
+        "archive /sitemap: requested, no answer yet",
+        "facets of /shop: 30 visited, 100% of the last useful",
     ):
         assert part in text
     assert "\x1b" not in text
 
 
 @pytest.mark.parametrize(
-    ("place", "says"),
+    ("path", "says"),
     [
         ("/news/", "list /news/?page={n} ends"),
         ("/news/?page=13", "list /news/?page={n} ends"),
-        ("/blog/page/3/", "list /blog/page/{n}/ goes on"),
+        ("/blog/page/3/", "list /blog/page/{n}/ continues"),
         ("/2021/06/", "archive /{yyyy}/{mm}/ led"),
         ("/archive", "archive /archive led"),
-        ("/shop?colour=red", "selections of /shop"),
+        ("/shop?colour=red", "facets of /shop"),
     ],
 )
-def test_other_pages_tell_the_guesses_they_belong_to(place: str, says: str) -> None:
-    url = f"https://example.org{place}"
-    text = text_of(None, url=url, host=msgspec.structs.replace(HOST, guess_state=FINDS))
-    told = text.partition(" guesses ")[2]
-    assert says in told
-    assert told.count("list /") + told.count("archive /") + told.count("selections of") == 1
+def test_other_pages_tell_the_guesses_they_belong_to(path: str, says: str) -> None:
+    url = f"https://example.org{path}"
+    text = text_of(None, url=url, host=msgspec.structs.replace(HOST, guess_state=GUESS_STATE))
+    guesses = text.partition(" guesses ")[2]
+    assert says in guesses
+    assert guesses.count("list /") + guesses.count("archive /") + guesses.count("facets of") == 1
 
 
-@pytest.mark.parametrize("place", ["/news/a", "/blog/page/x/", "/archive/x", "/21/06/"])
-def test_a_page_of_no_list_tells_no_guesses(place: str) -> None:
-    url = f"https://example.org{place}"
-    assert " guesses " not in text_of(None, url=url, host=msgspec.structs.replace(HOST, guess_state=FINDS))
+@pytest.mark.parametrize("path", ["/news/a", "/blog/page/x/", "/archive/x", "/21/06/"])
+def test_a_page_of_no_list_tells_no_guesses(path: str) -> None:
+    url = f"https://example.org{path}"
+    assert " guesses " not in text_of(None, url=url, host=msgspec.structs.replace(HOST, guess_state=GUESS_STATE))
 
 
 NEWS = SiteSigns(dated_articles=3, has_feed=True)
 
 
 @pytest.mark.parametrize(
-    ("finds", "says"),
+    ("guess_state", "says"),
     [
-        (GuessState(verdict="asked"), "✓ on: asked for, by `discovery.guesses` or by naming archives or pagination"),
+        (GuessState(verdict="asked"), "✓ on: by `discovery.guesses`, or because archives or pagination were named"),
         (GuessState(verdict="news", signs=NEWS), "✓ on: it looks like a news site or a blog (articles with dates"),
-        (GuessState(verdict="no_signs"), "✗ off: nothing seen so far says that it is a news site or a blog;"),
+        (GuessState(verdict="no_signs"), "✗ off: no signs of a news site or a blog so far;"),
         (
             GuessState(verdict="no_signs", signs=SiteSigns(has_feed=True)),
-            "✗ off: only a feed says that it is a news site",
+            "✗ off: too few signs of a news site or a blog: a feed;",
         ),
         (
             GuessState(verdict="own_site"),
-            "✗ off: its pace has no limit, as on a site of one's own; `discovery.guesses =",
+            "✗ off: its rate is unlimited, as for one's own site; `discovery.guesses =",
         ),
         (GuessState(verdict="never"), "✗ off: `discovery.guesses` is `never`"),
     ],
 )
-def test_a_home_page_tells_why_guesses_are_on_or_off(finds: GuessState, says: str) -> None:
+def test_a_home_page_tells_why_guesses_are_on_or_off(guess_state: GuessState, says: str) -> None:
     home = "https://example.org/"
-    assert f" guesses {says}" in text_of(None, url=home, host=msgspec.structs.replace(HOST, guess_state=finds))
-    assert " guesses " not in text_of(None, url=f"{home}a", host=msgspec.structs.replace(HOST, guess_state=finds))
+    assert f" guesses {says}" in text_of(None, url=home, host=msgspec.structs.replace(HOST, guess_state=guess_state))
+    assert " guesses " not in text_of(None, url=f"{home}a", host=msgspec.structs.replace(HOST, guess_state=guess_state))
 
 
 def test_many_guesses_are_not_all_told() -> None:

@@ -1,1 +1,1 @@
-"""Commands: one file per verb, each with its name, its arguments and `run`."""
+"""One module per verb: its name, arguments and `run`."""

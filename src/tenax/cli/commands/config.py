@@ -1,4 +1,4 @@
-"""`tenax config`: each value, and where it came from."""
+"""`tenax config`: each setting, its value and its source."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from tenax.config import LoadedConfig, Setting
 
 NAME = "config"
-DESCRIPTION = "Show each setting and where it came from. A default, a file, a variable, a site's own table or a flag."
+DESCRIPTION = "Show each setting, its value and its source: default, file, environment variable, site table or flag."
 EXAMPLES = """\
   tenax config
-  tenax config --all                                        with each setting's meaning and its variable
-  tenax config --config site.toml --host www.example.org    as it holds for one host
+  tenax config --all                                        with descriptions and environment variables
+  tenax config --config site.toml --host www.example.org    the values for one host
   TENAX_CRAWL_MAX_DEPTH=3 tenax config --set politeness.rate_per_second=2
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--all", action="store_true", help="show also what each setting means, and its variable")
-    parser.add_argument("--host", metavar="H", help="show what holds for this host, by its name or a URL of it")
+    parser.add_argument("--all", action="store_true", help="also show descriptions and environment variables")
+    parser.add_argument("--host", metavar="H", help="show the values for this host: a name or a URL")
     add_json_argument(parser)
     settings.add_config_arguments(parser)
 
@@ -59,12 +59,12 @@ def settings_to_json(loaded: LoadedConfig) -> str:
         }
         for setting in all_settings()
     }
-    # What is no UTF-8 in a variable is a lone surrogate, which JSON can only hold as an escape.
+    # Invalid UTF-8 in a variable becomes a lone surrogate, which JSON can only hold as an escape.
     return escape_json(json.dumps(document, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")).decode()
 
 
 def format_settings(loaded: LoadedConfig, style: TextStyle, *, with_meanings: bool) -> list[str]:
-    """A table a section; values that somebody set stand out."""
+    """Settings as a table, or with meanings as paragraphs. Values that are not defaults are highlighted."""
     from tenax.cli.views.tables import (
         display_width,
         format_table,
@@ -102,7 +102,7 @@ def format_settings(loaded: LoadedConfig, style: TextStyle, *, with_meanings: bo
 
 
 def _parse_host_name(text: str) -> str:
-    """The host of a name, or of a URL, as hosts are written everywhere else."""
+    """Normalise a host name or take the host of a URL."""
     from tenax.config import UrlsConfig
     from tenax.text.masking import mask_url
     from tenax.urls.normalize import normalize, normalize_options
@@ -114,7 +114,7 @@ def _parse_host_name(text: str) -> str:
 
 
 def _masked_value(loaded: LoadedConfig, setting: Setting) -> Any:
-    """The value as anyone may see it: without the passwords of proxies, and of whatever else looks like a URL."""
+    """The value with passwords in URLs and secret settings masked."""
     value = getattr(getattr(loaded.config, setting.section), setting.name)
     if isinstance(value, tuple):
         return tuple(_mask_item(item, setting) for item in value)
@@ -128,7 +128,7 @@ def _mask_item(value: Any, setting: Setting) -> Any:
 
 
 def _to_toml(value: object) -> str:
-    """A value as a TOML file would hold it."""
+    """A value in TOML syntax."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""`tenax database`: make the tables of a crawl, bring them up to date, and look whether they hold together."""
+"""`tenax db`: create, migrate and check the tables of a crawl."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from tenax.crawl.location import Location
 
 NAME = "db"
-DESCRIPTION = "Look after the database: make its tables, bring them to this version, or check that they hold together."
+DESCRIPTION = "Create, migrate or check the database of a crawl."
 EXAMPLES = """\
-  tenax database init --database postgresql://tenax@db.example/tenax
-  tenax database migrate                 after an upgrade, with all workers stopped
-  tenax database check                   reads everything; says what is wrong
-  tenax database rebuild-visited         after Redis was emptied, or an older database was put back
+  tenax db init --database postgresql://tenax@db.example/tenax
+  tenax db migrate                 after an upgrade, with all workers stopped
+  tenax db check                   reads everything and lists problems
+  tenax db rebuild-visited         after Redis was emptied or the database was restored
 """
 PROGRESS_INTERVAL_SECONDS = 2.0
 ACTIONS = ("init", "migrate", "check", "rebuild-visited")
@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "action",
         choices=ACTIONS,
         metavar="|".join(ACTIONS),
-        help="make the tables; bring older ones to this version; look for contradictions; fill the filter of known "
-        "URLs in Redis from the database",
+        help="create the tables; migrate them to this version; check them for inconsistencies; rebuild the filter of "
+        "known URLs in Redis",
     )
     location.add_arguments(parser)
 
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.action in ("init", "migrate") and not settings.load(args).config.database.url:
         raise UsageError(
-            "the tables of a crawl in a directory make themselves; for a server give --database postgresql://…"
+            "the tables of a crawl in a directory are created automatically; for a server give --database postgresql://…"
         )
     where, config = location.resolve_crawl(args)
     work = {
@@ -63,10 +63,10 @@ async def _migrate_tables(location: Location, config: Config) -> tuple[list[str]
 
     before, after = await migrate_database(location)
     if before == after:
-        return [f"The tables in {location.name} are of version {after} already."], 0
+        return [f"The tables in {location.name} already have version {after}."], 0
     if not before:
-        return [f"Made the tables in {location.name}, version {after}."], 0
-    return [f"The tables in {location.name} went from version {before} to {after}."], 0
+        return [f"Created the tables in {location.name}, version {after}."], 0
+    return [f"Migrated the tables in {location.name} from version {before} to {after}."], 0
 
 
 async def _check_database(location: Location, config: Config) -> tuple[list[str], int]:
@@ -74,12 +74,12 @@ async def _check_database(location: Location, config: Config) -> tuple[list[str]
 
     database = await open_database(location, read_only=True, config=config)
     try:
-        wrong = await database.find_problems()
+        problems = await database.find_problems()
     finally:
         await database.close()
-    if not wrong:
-        return [f"Nothing is wrong in {location.name}."], 0
-    return [f"Wrong in {location.name}:", *(f"  {line}" for line in wrong)], 5
+    if not problems:
+        return [f"No problems found in {location.name}."], 0
+    return [f"Problems in {location.name}:", *(f"  {line}" for line in problems)], 5
 
 
 async def _rebuild_visited_filter(location: Location, config: Config) -> tuple[list[str], int]:
@@ -88,19 +88,19 @@ async def _rebuild_visited_filter(location: Location, config: Config) -> tuple[l
 
     if not location.server or not config.redis.url:
         raise UsageError(
-            "the filter of known URLs stands in Redis, before a database on a server: give --database postgresql://… and "
-            "--set redis.url=redis://…"
+            "the filter of known URLs is in Redis and belongs to a database on a server: give "
+            "--database postgresql://… and --set redis.url=redis://…"
         )
     progress = _Progress()
-    gone, there = await rebuild_visited_filter(location, config, progress.on_progress)
-    lines = [f"Took {pluralize(gone, 'URL')} out of the filter and put {pluralize(there, 'URL')} in."]
+    removed, added = await rebuild_visited_filter(location, config, progress.on_progress)
+    lines = [f"Removed {pluralize(removed, 'URL')} from the filter, added {pluralize(added, 'URL')}."]
     if not config.database.visited_filter:
-        lines.append("No worker asks it: `database.visited_filter` is off.")
+        lines.append("Workers do not use it: `database.visited_filter` is off.")
     return lines, 0
 
 
 class _Progress:
-    """How far a long job is, every few seconds."""
+    """Prints the progress of a long job every few seconds."""
 
     def __init__(self) -> None:
         self._next_at = time.monotonic() + PROGRESS_INTERVAL_SECONDS

@@ -1,4 +1,4 @@
-"""`tenax dead-letters`: what was given up and why, and giving it another chance."""
+"""`tenax dead-letters`: list failed URLs and their causes, and visit them again."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from tenax.database import DeadLetterRecord
 
 NAME = "dead-letters"
-DESCRIPTION = (
-    "List or replay the URLs that were given up. Each is kept with its cause, and may be put back in the queue."
-)
+DESCRIPTION = "List failed URLs or visit them again. A failed URL was given up after all attempts; its cause is stored."
 EXAMPLES = """\
   tenax dead-letters list
   tenax dead-letters replay https://example.org/page
@@ -28,9 +26,11 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("list", "replay"), help="show them, or make them wait for a visit again")
-    parser.add_argument("urls", metavar="URL", nargs="*", help="for replay: which ones")
-    parser.add_argument("--all", action="store_true", help="for replay: every one of them")
+    parser.add_argument(
+        "action", choices=("list", "replay"), help="show the failed URLs, or put them back in the queue"
+    )
+    parser.add_argument("urls", metavar="URL", nargs="*", help="for replay: the URLs to visit again")
+    parser.add_argument("--all", action="store_true", help="for replay: all failed URLs")
     location.add_arguments(parser)
     add_json_argument(parser)
 
@@ -40,10 +40,12 @@ def run(args: argparse.Namespace) -> int:
 
     if args.action == "list":
         if args.urls or args.all:
-            raise UsageError("`tenax dead-letters list` takes no URL; to put one back: `tenax dead-letters replay URL`")
+            raise UsageError(
+                "`tenax dead-letters list` takes no URL; to visit one again: `tenax dead-letters replay URL`"
+            )
         return asyncio.run(_list_dead_letters(*location.resolve_crawl(args), is_json=args.json))
     if bool(args.urls) == args.all:
-        raise UsageError("say which dead letters to replay: their URLs, or --all")
+        raise UsageError("say which failed URLs to replay: their URLs, or --all")
     url = args.urls[0] if args.urls else None
     return asyncio.run(_replay_dead_letters(*location.resolve_crawl(args, url), args.urls or None))
 
@@ -83,19 +85,19 @@ async def _replay_dead_letters(where: Location, config: Config, urls: list[str] 
         if urls is not None and rules is not None:
             spelled = [(normalize(url, None, normalize_options(rules.urls)), url) for url in urls]
             urls = [found.url if found else url for found, url in spelled]
-        came_back = await database.replay(urls)
+        replayed = await database.replay(urls)
         command = await resume_command(database, where)
         is_running = (await database.status()).is_running
     finally:
         await database.close()
-    if urls is not None and came_back < len(set(urls)):
-        missing = len(set(urls)) - came_back
-        print(f"tenax: {pluralize(missing, 'URL')} of these is no dead letter here", file=sys.stderr)
-    if not came_back:
+    if urls is not None and replayed < len(set(urls)):
+        missing = len(set(urls)) - replayed
+        print(f"tenax: not among the failed URLs: {pluralize(missing, 'URL')}", file=sys.stderr)
+    if not replayed:
         print_lines(["Nothing to replay."])
         return 0
-    how = "The workers go on with them." if is_running else f"Go on with:  {command}"
-    print_lines([f"{pluralize(came_back, 'URL')} will be visited again. {how}"])
+    how = "The workers visit them." if is_running else f"Resume with:  {command}"
+    print_lines([f"{pluralize(replayed, 'URL')} will be visited again. {how}"])
     return 0
 
 
@@ -115,7 +117,5 @@ def format_total(number: int) -> str:
     from tenax.cli.views.format_values import pluralize
 
     if not number:
-        return "There are no dead letters."
-    return (
-        f"\n{pluralize(number, 'dead letter')}. `tenax dead-letters replay URL`, or --all, gives them another chance."
-    )
+        return "There are no failed URLs."
+    return f"\n{pluralize(number, 'failed URL')}. `tenax dead-letters replay URL` visits one again, `--all` visits all."

@@ -1,4 +1,4 @@
-"""`tenax demo`: a website on this machine, with some bad behaviour, and a crawl of it."""
+"""`tenax demo`: start websites with bad behaviour on this machine and crawl them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from tenax.demo import Site
 
 NAME = "demo"
-DESCRIPTION = (
-    "Crawl a built-in website on this machine. It takes half a minute, needs no internet, and shows everything."
-)
+DESCRIPTION = "Crawl built-in websites on this machine. It takes half a minute and needs no internet."
 EXAMPLES = """\
   tenax demo
   tenax demo --hosts 2 --pages 30
@@ -30,10 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-C", "--dir", metavar="DIR", default="tenax-demo", help="directory of the crawl (default: tenax-demo)"
     )
     parser.add_argument(
-        "--hosts", metavar="N", dest="host_count", type=int, default=6, help="how many hosts there are (default: 6)"
+        "--hosts", metavar="N", dest="host_count", type=int, default=6, help="number of hosts (default: 6)"
     )
-    parser.add_argument("--pages", metavar="N", type=int, default=64, help="how many pages each has (default: 64)")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary, only problems")
+    parser.add_argument("--pages", metavar="N", type=int, default=64, help="pages of each host (default: 64)")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print no progress and no summary, only problems")
     settings.add_config_arguments(parser)
 
 
@@ -45,23 +43,23 @@ def run(args: argparse.Namespace) -> int:
 
 
 def demo_settings() -> dict[str, SettingValue]:
-    """Faster than we would treat a stranger: the site is ours. What the user sets is stronger."""
+    """Defaults of the demo: faster than for a real site. The user's settings override them."""
     from tenax.config import SettingValue
 
     return {
         "politeness.rate_per_second": SettingValue(20.0, "tenax demo"),
         "fetch.total_timeout_seconds": SettingValue(5.0, "tenax demo"),
-        # Where there are few hosts, each has the failures of many: it would be left alone for minutes.
+        # With few hosts each has the failures of many and would back off for minutes.
         "hosts.budget_failures": SettingValue(1000, "tenax demo"),
     }
 
 
 def disable_servers(loaded: LoadedConfig) -> LoadedConfig:
-    """Whatever servers a file or a variable names: a demo is kept here, and leaves nothing elsewhere."""
+    """Ignore servers named by a file or a variable: a demo writes only to its directory."""
     import msgspec
 
     config, replace = loaded.config, msgspec.structs.replace
-    config = replace(config, database=replace(config.database, url=""), hosts=replace(config.hosts, url=""))
+    config = replace(config, database=replace(config.database, url=""), redis=replace(config.redis, url=""))
     return replace(loaded, config=replace(config, events=replace(config.events, kafka="", redis="")))
 
 
@@ -73,14 +71,14 @@ async def _run_demo(args: argparse.Namespace, loaded: LoadedConfig) -> int:
 
     out = Path(args.dir)
     await _check_directory(out)
-    opening = [f"{args.host_count} small websites run on this machine now; some of them have bad behaviour"]
+    opening = [f"{args.host_count} small websites run on this machine now; some of them behave badly"]
     if location.has_crawl(out):
-        opening.append(f"the earlier demo is set aside, in {out}/previous-…")
+        opening.append(f"the earlier demo was moved to {out}/previous-…")
     async with DemoProcess(demo_site(args.host_count, args.pages)) as demo:
         options = CrawlOptions(
             seeds=tuple(f"{origin}/" for origin in demo.origins),
             location=Location(out),
-            is_restart=True,  # the site has a new port every time: nothing of an earlier demo could go on
+            is_restart=True,  # the site has a new port every time, so an earlier demo cannot be resumed
             is_quiet=args.quiet,
             program=program_name(),
             examples=example_urls(demo.origins),
@@ -90,7 +88,7 @@ async def _run_demo(args: argparse.Namespace, loaded: LoadedConfig) -> int:
 
 
 def demo_site(hosts: int, pages: int) -> Site:
-    """Whoever asks for a few hosts wants to be done sooner: what only takes time is left out there."""
+    """The demo site. With few hosts the slow behaviours are left out, so that it ends sooner."""
     from tenax.demo import Site
     from tenax.demo.behaviours import BEHAVIOUR_HOSTS
 
@@ -98,17 +96,17 @@ def demo_site(hosts: int, pages: int) -> Site:
 
 
 def example_urls(origins: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """URLs with a story; each host of the demo has its own bad behaviour."""
+    """URLs worth explaining, each with what happened to it."""
     first, third = origins[0], origins[2 % len(origins)]
     return (
         (f"{third}/moody", "failed twice, then stored"),
-        (f"{third}/visit?utm_source=letter&sid=1", "one page in many spellings"),
+        (f"{third}/visit?utm_source=letter&sid=1", "one page with many URLs"),
         (f"{first}/private/accounts", "closed by robots.txt"),
     )
 
 
 async def _check_directory(out: Path) -> None:
-    """Begin anew over an earlier demo, but never over a crawl of something else."""
+    """Raise `UsageError` if the directory has a crawl that is not a demo."""
     from tenax.crawl.location import Location
     from tenax.crawl.rules import load_rules
     from tenax.crawl.wiring import open_database

@@ -1,4 +1,4 @@
-"""`tenax explain`: the life of a URL, every decision with its reason."""
+"""`tenax explain`: the history of a URL, every decision with its reason."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 NAME = "explain"
 DESCRIPTION = (
-    "Tell the life of a URL and why it is missing. Where it was found, each decision about it, what it waits for. "
-    "For a URL the crawl never took, say which rule refuses it."
+    "Explain what happened to a URL, or why it is missing. Shows where it was found, each decision and visit, and what "
+    "it waits for. For a URL that was never admitted, shows the rule that refuses it."
 )
 EXAMPLES = """\
   tenax explain https://example.org/missing
@@ -33,7 +33,7 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help="any URL, as it stands in a browser or a page")
+    parser.add_argument("url", metavar="URL", help="any URL, as copied from a browser or a page")
     location.add_arguments(parser)
     add_json_argument(parser)
 
@@ -61,7 +61,7 @@ async def _load_explanation(location: Location, config: Config, typed_url: str) 
 
 
 async def explain_url(database: Database, typed_url: str) -> Explanation:
-    """All that can be said about this URL: what the database holds, and what the crawl's rules say to it."""
+    """Everything known about this URL: its database records and the verdicts of the crawl's rules."""
     from tenax.cli.link_search import search_links
     from tenax.cli.views.timeline import Explanation
     from tenax.cli.views.url_spelling import describe_normalization
@@ -76,13 +76,13 @@ async def explain_url(database: Database, typed_url: str) -> Explanation:
 
     rules = await load_rules(database)
     if rules is None:
-        raise DatabaseNotFound("this crawl has not begun: nobody gave it a URL yet; see `tenax seed` and `tenax crawl`")
+        raise DatabaseNotFound("this crawl has no seeds yet; see `tenax seed` and `tenax crawl`")
     url = parse_seed(typed_url, normalize_options(rules.urls))
     history, allowed = await database.url_history(url.url), await load_allowed(database)
     host = history.host if history is not None else await database.host(url.origin)
     sites = decode_site_settings(await database.get_meta(SITE_SETTINGS))
     found = await search_links(database, rules, sites, url.url) if history is None else None
-    # A URL that nobody links to is judged as if a seed did.
+    # A URL without links to it is judged as if a seed linked to it.
     depth = (
         history.depth if history is not None else found.depth if found is not None and found.depth is not None else 1
     )
@@ -96,7 +96,7 @@ async def explain_url(database: Database, typed_url: str) -> Explanation:
         depth=depth,
         links=found,
         cut_off=found.cut_off if found is not None else (),
-        # A sitemap or a feed is no page: no rule for pages is asked.
+        # Rules for pages do not apply to a sitemap or a feed.
         verdicts=tuple(rule_verdicts(rules, url, depth)) if found is None or not found.is_url_list else (),
         host=host,
         robots_allows=_is_allowed_by_robots(sites, host, url),
@@ -105,7 +105,7 @@ async def explain_url(database: Database, typed_url: str) -> Explanation:
 
 
 def _is_allowed_by_robots(sites: Sites, host: HostRecord | None, url: WebUrl) -> bool | None:
-    """What the stored robots.txt says to the crawl, by the name that it sends; None when it was never asked for."""
+    """The verdict of the stored robots.txt for our user agent; None when it was never fetched."""
     from tenax.fetch.headers import robot_names
     from tenax.hosts.robots import robots_rules
 
@@ -115,8 +115,7 @@ def _is_allowed_by_robots(sites: Sites, host: HostRecord | None, url: WebUrl) ->
 
 
 def _is_private(host: str, networks: Sequence[str]) -> bool:
-    """Whether the host is written as an address that only this machine or network has, and that the crawl's settings do
-    not allow. Names are not looked up."""
+    """Whether the host is a literal private address that the crawl's settings do not allow. Names are not resolved."""
     from tenax.fetch.addresses import is_public, parse_address, parse_network
 
     literal = parse_address("127.0.0.1" if host == "localhost" or host.endswith(".localhost") else host.strip("[]"))

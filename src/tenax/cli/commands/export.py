@@ -1,4 +1,4 @@
-"""`tenax export`: the pages of a crawl as JSON lines, a table, or a file each."""
+"""`tenax export`: the pages of a crawl as JSON lines, CSV or Markdown files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tenax.model import Page
 
 NAME = "export"
-DESCRIPTION = "Write out the stored pages. As JSON lines, as a table (CSV), or as one Markdown file per page."
+DESCRIPTION = "Export the stored pages. Formats are JSON lines, CSV, and one Markdown file per page."
 EXAMPLES = """\
   tenax export > pages.jsonl
   tenax export --format csv -o pages.csv --where kind=article --where language=en
@@ -35,10 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FIELD=VALUE",
         action="append",
         default=[],
-        help="only pages for which all of these hold; FIELD: host, status, kind, language, url (a glob), since",
+        help="only pages that match all conditions; FIELD: host, status, kind, language, url (a glob), since",
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where to write; a directory for markdown (default: DIR/markdown)"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="output file (default: standard output); for markdown a directory (default: DIR/markdown)",
     )
     location.add_arguments(parser)
 

@@ -1,4 +1,4 @@
-"""`tenax feed`: what a feed lists, as a table or JSON lines."""
+"""`tenax feed`: the entries of a feed as a table or JSON lines."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 NAME = "feed"
 DESCRIPTION = (
-    "List what a feed names: RSS, RDF, Atom, CDF or JSON Feed. Given a page, the feed that it names. Fetched as "
-    "`tenax fetch` does, in the host's turn; nothing is written down."
+    "List the entries of a feed: RSS, RDF, Atom, CDF or JSON Feed. For a page, of the feed it links to. Fetched like "
+    "`tenax fetch`, with robots.txt and the rate limit; nothing is stored."
 )
 EXAMPLES = """\
   tenax feed https://example.org/feed.xml
-  tenax feed example.org                                 the feed that this page names
+  tenax feed example.org                                 the feed that this page links to
   tenax feed https://example.org/feed.xml --json --limit 20
 """
 
@@ -35,21 +35,21 @@ _MAX_FEEDS_SHOWN = 10
 
 
 class FoundFeed(NamedTuple):
-    """The feed that was read, and how it was come by."""
+    """The feed that was read, and where it was found."""
 
     url: str
     feed: Feed
     page_url: str = ""
-    """Where it was named; empty when a person named it."""
+    """The page that links to it; empty when the URL is the feed itself."""
     other_feeds: tuple[str, ...] = ()
-    """What else that page names."""
+    """Other feeds that the page links to."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     url_lists.add_arguments(
         parser,
-        url_help="a feed, or a page that names one",
-        limit_help="show so many entries at most",
+        url_help="a feed, or a page that links to one",
+        limit_help="show at most N entries",
         line_noun="entry",
     )
 
@@ -75,34 +75,34 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-# ---- where it comes from ----------------------------------------------------------------------------------
+# ---- fetching ---------------------------------------------------------------------------------------------
 
 
 async def _find_feed(url: WebUrl, config: Config) -> FoundFeed:
     from tenax.discovery.feeds.read import looks_like_feed
     from tenax.trace.fetch_many import open_url_fetcher
 
-    async with open_url_fetcher(url, config, on_wait=_show_wait) as going:
-        brought = await _fetch_document(going, url)
-        if looks_like_feed(brought.body, brought.content_type):
-            return FoundFeed(brought.url, _parse_feed(brought))
-        named = _linked_feeds(brought, config)
-        if not named:
-            raise UsageError(f"{brought.url}: neither a feed nor a page that names one")
-        first, *others = named
-        feed = await _fetch_document(going, first)
-    return FoundFeed(feed.url, _parse_feed(feed), brought.url, tuple(other.url for other in others))
+    async with open_url_fetcher(url, config, on_wait=_show_wait) as fetcher:
+        document = await _fetch_document(fetcher, url)
+        if looks_like_feed(document.body, document.content_type):
+            return FoundFeed(document.url, _parse_feed(document))
+        linked = _linked_feeds(document, config)
+        if not linked:
+            raise UsageError(f"{document.url}: neither a feed nor a page that links to one")
+        first, *others = linked
+        feed = await _fetch_document(fetcher, first)
+    return FoundFeed(feed.url, _parse_feed(feed), document.url, tuple(other.url for other in others))
 
 
 async def _fetch_document(fetcher: UrlFetcher, url: WebUrl) -> FetchedDocument:
     from tenax.cli.views.format_visit import outcome_text
     from tenax.model import Fetched
 
-    brought = await fetcher.fetch(url)
-    if isinstance(brought.outcome, Fetched):
-        return brought
-    why = f"{brought.url}: {outcome_text(brought.outcome)}"
-    raise UsageError(why) if url_lists.is_missing(brought.outcome) else NoSeedReachable(why)
+    document = await fetcher.fetch(url)
+    if isinstance(document.outcome, Fetched):
+        return document
+    why = f"{document.url}: {outcome_text(document.outcome)}"
+    raise UsageError(why) if url_lists.is_missing(document.outcome) else NoSeedReachable(why)
 
 
 def _parse_feed(document: FetchedDocument) -> Feed:
@@ -116,7 +116,7 @@ def _parse_feed(document: FetchedDocument) -> Feed:
 
 
 def _linked_feeds(page: FetchedDocument, config: Config) -> list[WebUrl]:
-    """The feeds that a page names in its head, absolute, each once."""
+    """The feeds that the head of a page links to: absolute URLs, each once."""
     from tenax.crawl.single_page import read
     from tenax.urls.normalize import normalize, normalize_options
 
@@ -133,11 +133,11 @@ def _show_wait(seconds: float) -> None:
         print_lines([f"{seconds:.0f} s until the next request to the host"], sys.stderr)
 
 
-# ---- what is shown ----------------------------------------------------------------------------------------
+# ---- output -----------------------------------------------------------------------------------------------
 
 
 def _format_json(feed: str, entries: Sequence[FeedEntry]) -> Iterator[str]:
-    """An entry and the feed it stands in; dates are seconds since the epoch."""
+    """Each entry with the URL of its feed; dates are seconds since the epoch."""
     import msgspec
 
     from tenax.cli.views.json_output import to_json
@@ -148,20 +148,20 @@ def _format_json(feed: str, entries: Sequence[FeedEntry]) -> Iterator[str]:
 
 
 def _format_entries(found: FoundFeed, entries: Sequence[FeedEntry], style: TextStyle) -> Iterator[str]:
-    """A head that says which feed this is, then date, title and link of each entry."""
+    """URL, title and format of the feed, then date, title and link of each entry."""
     from tenax.cli.views.tables import display_width, sanitize_text, terminal_width, truncate_middle
 
     title = f"“{sanitize_text(found.feed.title)}”, " if found.feed.title else ""
     yield style.bold(sanitize_text(found.url))
-    yield f"  {title}{found.feed.format or 'of no known format'}"
+    yield f"  {title}{found.feed.format or 'unknown format'}"
     shown = [mask_url(one.link) for one in entries]
     links = max(map(display_width, shown), default=0)
     room = max(terminal_width() - url_lists.DATE_COLUMNS - links - 6, _MIN_TITLE_COLUMNS)
     for one, link in zip(entries, shown, strict=True):
         words = truncate_middle(sanitize_text(one.title), room)
         padding = " " * (room - display_width(words))
-        date = f"{url_lists.format_date(one.published if one.published is not None else one.updated):<{url_lists.DATE_COLUMNS}}"
-        yield f"  {style.dim(date)}  {words}{padding}  {sanitize_text(link)}".rstrip()
+        date = url_lists.format_date(one.published if one.published is not None else one.updated)
+        yield f"  {style.dim(f'{date:<{url_lists.DATE_COLUMNS}}')}  {words}{padding}  {sanitize_text(link)}".rstrip()
 
 
 def _format_footer(found: FoundFeed, shown: int) -> Iterator[str]:
@@ -172,15 +172,15 @@ def _format_footer(found: FoundFeed, shown: int) -> Iterator[str]:
     some = f"{shown:,} of " if shown < len(feed.entries) else ""
     unlinked = sum(not one.link for one in feed.entries)
     problems = [*feed.problems, *([f"{_pluralize_entries(unlinked)} without a link"] if unlinked else [])]
-    told = f"; {pluralize(len(problems), 'problem')}:" if problems else ""
-    yield f"{some}{_pluralize_entries(len(feed.entries))}{told}"
+    heading = f"; {pluralize(len(problems), 'problem')}:" if problems else ""
+    yield f"{some}{_pluralize_entries(len(feed.entries))}{heading}"
     yield from (f"  {sanitize_text(problem)}" for problem in problems)
     if found.page_url:
-        yield f"read {sanitize_text(found.url)}, named by {sanitize_text(found.page_url)}"
+        yield f"read {sanitize_text(found.url)}, linked from {sanitize_text(found.page_url)}"
     if feed.next_link:
         yield f"older entries: tenax feed {sanitize_text(mask_url(feed.next_link))}"
     if found.other_feeds:
-        yield "the page names more feeds:"
+        yield "the page links to more feeds:"
         yield from (f"  {sanitize_text(other)}" for other in found.other_feeds[:_MAX_FEEDS_SHOWN])
 
 

@@ -1,4 +1,4 @@
-"""`tenax fetch`: one URL, fetched by the rules, with each decision told."""
+"""`tenax fetch`: fetch one URL by the rules and print each decision."""
 
 from __future__ import annotations
 
@@ -21,28 +21,30 @@ if TYPE_CHECKING:
 
 NAME = "fetch"
 DESCRIPTION = (
-    "Fetch one URL and tell each decision about it. For finding out what a site does, and what Tenax makes of it. "
-    "robots.txt and the host's pace hold as in a crawl; nothing is written down."
+    "Fetch one URL and show each decision about it. Use it to see how a site answers and what a crawl would do. "
+    "robots.txt and the rate limit apply as in a crawl; nothing is stored."
 )
 EXAMPLES = """\
   tenax fetch https://example.org/page
   tenax fetch https://example.org/app --browser             render it in Chromium
-  tenax fetch https://example.org/page --no-cache --json    ask for all of it, whatever is stored
+  tenax fetch https://example.org/page --no-cache --json    ignore the stored copy
   tenax fetch https://example.org/ --proxy socks5://127.0.0.1:1080 --body page.html
 """
 
 _NAME_COLUMNS = 10
 _FINAL_STEPS = frozenset({"network", "redirect", "validate", "stale"})
-"""Told when all of it is there: what came back, and what is made of it."""
+"""Printed at the end: the answer and its validation."""
 _MAX_TEXT_CHARS = 2000
-"""Of the page's text in JSON: enough to see what it is."""
+"""Of the page's text in the JSON output."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help="any URL, as it stands in a browser or a page")
-    parser.add_argument("--no-cache", action="store_true", help="ask for the whole page, whatever is stored")
+    parser.add_argument("url", metavar="URL", help="any URL, as copied from a browser or a page")
+    parser.add_argument("--no-cache", action="store_true", help="fetch the whole page and ignore the stored copy")
     parser.add_argument(
-        "--body", metavar="FILE", help="write the decoded body there; - for standard output, the rest to standard error"
+        "--body",
+        metavar="FILE",
+        help="write the decoded body to FILE; - for standard output, other output goes to standard error",
     )
     add_fetch_arguments(parser)
     add_json_argument(parser)
@@ -50,13 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_fetch_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags of a verb that fetches one URL: how, and by the rules of which crawl."""
-    way = parser.add_mutually_exclusive_group()
-    way.add_argument("--browser", action="store_true", help="render it in Chromium (extra `browser`)")
-    way.add_argument("--curl", action="store_true", help="fetch it by curl, with HTTP/2 (extra `curl`)")
-    parser.add_argument("--proxy", metavar="URL", action="append", help="go through this proxy; may be repeated")
+    """Flags of a verb that fetches one URL: the transport, and the crawl whose rules apply."""
+    transport = parser.add_mutually_exclusive_group()
+    transport.add_argument("--browser", action="store_true", help="render it in Chromium (extra `browser`)")
+    transport.add_argument("--curl", action="store_true", help="fetch it with curl and HTTP/2 (extra `curl`)")
+    parser.add_argument("--proxy", metavar="URL", action="append", help="use this proxy; may be repeated")
     add_directory_argument(
-        parser, "crawl whose rules, host record and stored copy are used; found when one knows the host"
+        parser, "crawl whose rules, host record and stored copy are used (default: one that knows the host)"
     )
     location.add_database_argument(parser)
 
@@ -72,24 +74,24 @@ def run(args: argparse.Namespace) -> int:
 
     config = settings.load(args).config
     logs.configure("warning", config.log.format)
-    wanted = build_trace_request(args, args.url, is_unconditional=args.no_cache)
-    # Whoever wants the body on standard output wants nothing else there.
+    request = build_trace_request(args, args.url, is_unconditional=args.no_cache)
+    # With the body on standard output, everything else goes to standard error.
     stream = sys.stderr if args.body == "-" else sys.stdout
-    ink = TextStyle.for_stream(stream)
+    style = TextStyle.for_stream(stream)
     if args.json:
-        trace = asyncio.run(trace_url(wanted, config))
+        trace = asyncio.run(trace_url(request, config))
         print_lines([_trace_to_json(trace)], stream)
     else:
         url = parse_seed(args.url, normalize_options(config.urls)).url
-        trace = asyncio.run(trace_url(wanted, config, on_step=_make_step_printer(args.url, url, stream, ink)))
-        print_lines(format_result(trace, ink), stream)
+        trace = asyncio.run(trace_url(request, config, on_step=_make_step_printer(args.url, url, stream, style)))
+        print_lines(format_result(trace, style), stream)
     if args.body:
         _write_body(args.body, trace)
     return exit_code(trace)
 
 
 def exit_code(trace: Trace) -> int:
-    """0 when a page came, or what leads to one; a 404, a refusal or a page that is not kept is told, and no success."""
+    """0 for a page, an unchanged page or an allowed redirect; 3 for a 404, a refusal or a rejected page."""
     from tenax.errors import NoSeedReachable
     from tenax.model import Fetched, Redirected, Unchanged
 
@@ -101,7 +103,7 @@ def exit_code(trace: Trace) -> int:
 
 
 def build_trace_request(args: argparse.Namespace, url: str, *, is_unconditional: bool) -> TraceRequest:
-    """This URL by the flags of `add_fetch_arguments`."""
+    """A request for this URL with the flags of `add_fetch_arguments`."""
     from tenax.trace import TraceRequest
 
     is_crawl_given = args.dir is not None or args.database is not None
@@ -115,7 +117,7 @@ def _transport_kind(args: argparse.Namespace) -> TransportKind | None:
 
 
 def _find_crawl_location(args: argparse.Namespace, url: str) -> Location | None:
-    """The crawl that a person means; without one named there need not be any."""
+    """The crawl that the flags name, or one found by the URL; None when none was named or found."""
     try:
         return location.resolve_crawl(args, url)[0]
     except (DatabaseNotFound, UsageError):
@@ -126,7 +128,7 @@ def _find_crawl_location(args: argparse.Namespace, url: str) -> Location | None:
 
 def _write_body(file: str, trace: Trace) -> None:
     if not trace.body:
-        raise SinkError(f"nothing came that could be written to {STANDARD_OUTPUT if file == '-' else file}")
+        raise SinkError(f"there is no body to write to {STANDARD_OUTPUT if file == '-' else file}")
     if file == "-":
         with translate_os_errors(STANDARD_OUTPUT):
             sys.stdout.buffer.write(trace.body)
@@ -145,29 +147,29 @@ def _trace_to_json(trace: Trace) -> str:
     return to_json(msgspec.structs.replace(trace, body=b"", text=trace.text[:_MAX_TEXT_CHARS], stale_page=stale))
 
 
-# ---- in words ---------------------------------------------------------------------------------------------
+# ---- text output ------------------------------------------------------------------------------------------
 
 
 def _make_step_printer(typed_url: str, url: str, stream: TextIO, style: TextStyle) -> Callable[[Step], None]:
-    """Prints each decision as it falls: a host's turn may be a minute away, and nobody likes to look at nothing."""
+    """Print each decision as it is made: the rate limit may delay the request by a minute."""
     from tenax.cli.views.tables import print_lines, sanitize_text
     from tenax.cli.views.url_spelling import describe_normalization
 
     head = [style.bold(sanitize_text(url))]
 
-    def tell(step: Step) -> None:
+    def print_step(step: Step) -> None:
         if step.name in _FINAL_STEPS:
             return
-        while head:  # not before the first decision: what cannot be tried at all is a line on standard error
+        while head:  # only with the first decision: an error before it prints one line on standard error
             print_lines([head.pop()], stream)
         more = ["; ".join(describe_normalization(typed_url, url))] if step.name == "normalise" else []
         print_lines(format_row(step.name, [step.why, *more], style, step.passed), stream)
 
-    return tell
+    return print_step
 
 
 def format_row(name: str, texts: Sequence[str], style: TextStyle, passed: bool | None = None) -> list[str]:
-    """A name and what is to be said about it, in lines that fit; ✓ and ✗ stand before a decision."""
+    """A name and its texts, wrapped; a decision is marked ✓ or ✗."""
     from tenax.cli.views.tables import sanitize_text, terminal_width, wrap_paragraph
 
     indent = " " * (_NAME_COLUMNS + 5)
@@ -178,7 +180,7 @@ def format_row(name: str, texts: Sequence[str], style: TextStyle, passed: bool |
 
 
 def format_result(trace: Trace, style: TextStyle) -> list[str]:
-    """What was measured, what the page holds, how it ended and what a crawl would do now."""
+    """Measurements, page facts, outcome, and what a crawl would do next."""
     from tenax.cli.views.format_fetch import format_measurements
     from tenax.cli.views.format_visit import error_body_lines, header_lines, outcome_text
     from tenax.model import Fetched, Redirected, Unchanged
@@ -207,15 +209,15 @@ def _describe_page(trace: Trace) -> list[str]:
 
 
 def describe_next(trace: Trace) -> list[str]:
-    """What a crawl would do with the URL, and with its host."""
+    """What a crawl would do with the URL and its host."""
     from tenax.cli.views.format_values import format_time
 
     start = "a crawl with this seed" if trace.is_private else "a crawl"
     lines = [f"{start} would {_describe_plan(trace)}"]
     if trace.is_private:
-        lines.append("a link or a redirect to it is refused by the guard, because its address is private")
+        lines.append("the SSRF guard refuses links and redirects to it: its address is private")
     if trace.backoff is not None:
-        lines.append(f"and leave the host alone until {format_time(trace.backoff.until)}: {trace.backoff.why}")
+        lines.append(f"and back off from the host until {format_time(trace.backoff.until)}: {trace.backoff.why}")
     return lines
 
 
@@ -227,26 +229,26 @@ def _describe_plan(trace: Trace) -> str:
     match trace.plan, trace.outcome:
         case Reschedule(at=at, spends_attempt=spends, transport=transport, is_unconditional=is_whole), _:
             how = f" {TRANSPORT_PHRASES[transport]}" if transport is not None else ""
-            whole = ", asking for the whole page" if is_whole else ""
-            spent = ", with one attempt less" if spends else ""
-            return f"visit it again from {format_time(at)} on{how}{whole}{spent}"
+            whole = ", without the stored copy" if is_whole else ""
+            spent = ", and count one failed attempt" if spends else ""
+            return f"visit it again after {format_time(at)}{how}{whole}{spent}"
         case DeadLetter(needs_browser=True), _:
-            return "put it aside, as a dead letter, until a run has a browser"
+            return "list it as a failed URL until a run has a browser"
         case DeadLetter(cause=cause), _:
-            return f"give it up, as a dead letter: {cause}"
+            return f"give up and list it as a failed URL: {cause}"
         case Park(cause=cause), _ if cause.startswith("robots:"):
-            return "leave it at that"
+            return "do nothing more"
         case Park(cause=cause), _:
-            return f"keep it back until a run allows it: {cause}"
+            return f"keep it back until the settings allow it: {cause}"
         case _, Fetched():
-            return f"store it and go on to {pluralize(trace.candidate_count, 'link')}"
+            return f"store it and follow {pluralize(trace.candidate_count, 'link')}"
         case _, Unchanged():
             return "keep the stored copy"
         case _, Redirected(to=to, why=""):
-            return f"visit {to}, in its own host's turn"
+            return f"visit {to}, at the rate limit of its host"
         case _, Redirected() | Refused():
-            return "leave it at that"
+            return "do nothing more"
         case _ if trace.candidate_count:
-            return f"store nothing, and go on to {pluralize(trace.candidate_count, 'link')}"
+            return f"store nothing, and follow {pluralize(trace.candidate_count, 'link')}"
         case _:
-            return "store nothing, and not ask again"
+            return "store nothing, and not visit it again"

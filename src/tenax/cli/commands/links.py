@@ -1,4 +1,4 @@
-"""`tenax links`: who links to whom, with which words, and which pages matter by it."""
+"""`tenax links`: query the link graph of a crawl."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 NAME = "links"
 DESCRIPTION = (
-    "Ask the link graph. Where a page leads, who leads to it, which pages are linked to most, or all links as a file. "
-    "It can also decide what is visited next."
+    "Query the link graph. Shows the links of a page, the links to it, or the URLs with most links; exports all links; "
+    "or prioritizes waiting URLs by their links."
 )
 EXAMPLES = """\
   tenax links --from https://example.org/
@@ -35,22 +35,22 @@ EXPORT_FORMATS = ("csv", "jsonl")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--from", metavar="URL", dest="source", help="where this page leads")
-    asked.add_argument("--to", metavar="URL", dest="target", help="which pages lead there; reads all links")
-    asked.add_argument("--top", metavar="N", type=int, help="the URLs that are linked to most; reads all links")
+    asked.add_argument("--from", metavar="URL", dest="source", help="the links on this page")
+    asked.add_argument("--to", metavar="URL", dest="target", help="the pages that link to this URL; reads all links")
+    asked.add_argument("--top", metavar="N", type=int, help="the N URLs with most links to them; reads all links")
     asked.add_argument(
         "--export", metavar="FILE", help="write every link to FILE.csv or FILE.jsonl, or - for JSON lines"
     )
     asked.add_argument(
         "--prioritize",
         action="store_true",
-        help="waiting URLs get their level by what links to them: the best tenth high, up to the half medium",
+        help="set the priority of waiting URLs by the links to them: top tenth high, rest of the top half medium",
     )
     parser.add_argument(
         "--by",
         choices=("in-degree", "pagerank"),
-        help="what --top and --prioritize go by: how many pages link there (the default), or what these are worth in "
-        "turn, which needs `pip install 'tenax[graph]'`",
+        help="measure for --top and --prioritize: the number of linking pages (default), or PageRank, which needs "
+        "`pip install 'tenax[graph]'`",
     )
     location.add_arguments(parser)
     add_json_argument(parser)
@@ -66,9 +66,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_arguments(args: argparse.Namespace) -> None:
     if args.by and args.top is None and not args.prioritize:
-        raise UsageError("--by goes with --top and --prioritize; see `tenax links --help`")
+        raise UsageError("--by needs --top or --prioritize; see `tenax links --help`")
     if args.top is not None and args.top < 1:
-        raise UsageError(f"--top {args.top}: how many are to be shown? At least one")
+        raise UsageError(f"--top {args.top}: give a number from 1")
     if args.export and args.export != "-" and Path(args.export).suffix.lstrip(".") not in EXPORT_FORMATS:
         raise UsageError(f"--export {args.export}: the name of the file must end in .csv or .jsonl, or be -")
 
@@ -134,14 +134,14 @@ async def _show_incoming(database: Database, typed_url: str, *, is_json: bool) -
 
 
 async def _normalize_url(database: Database, typed_url: str) -> str:
-    """As this crawl spells it."""
+    """The URL as this crawl normalises it."""
     from tenax.crawl.rules import load_rules
     from tenax.urls.normalize import normalize_options
     from tenax.urls.seeds import parse_seed
 
     rules = await load_rules(database)
     if rules is None:
-        raise DatabaseNotFound("this crawl has not begun: nobody gave it a URL yet; see `tenax seed` and `tenax crawl`")
+        raise DatabaseNotFound("this crawl has no seeds yet; see `tenax seed` and `tenax crawl`")
     return parse_seed(typed_url, normalize_options(rules.urls)).url
 
 
@@ -149,27 +149,27 @@ async def _no_links_message(database: Database, url: str) -> str:
     if not await database.links.states([url]):
         return f"{url} is not in this crawl; `tenax explain {url}` says why"
     return (
-        f"no links of {url} are kept: it brought no page while `extract.link_graph` was on; "
-        f"`tenax explain {url}` says what it brought"
+        f"no links of {url} are stored: no page was stored for it while `extract.link_graph` was on; "
+        f"see `tenax explain {url}`"
     )
 
 
-# ---- all of them --------------------------------------------------------------------------------------------
+# ---- the whole graph ----------------------------------------------------------------------------------------
 
 
 async def _iterate_pages(database: Database) -> AsyncIterator[PageLinks]:
-    """Every page with its links, and on a terminal how far we are. Raises `DatabaseNotFound` when there are none."""
+    """Every page with its links; shows progress on a terminal. Raises `DatabaseNotFound` when there are none."""
     from tenax.cli.views.link_tables import ProgressLine
 
-    ticker = ProgressLine((await database.status()).pages)
+    progress = ProgressLine((await database.status()).pages)
     async for page in database.links.read_all():
-        ticker.advance()
+        progress.advance()
         yield page
-    ticker.close()
-    if not ticker.count:
+    progress.close()
+    if not progress.count:
         raise DatabaseNotFound(
-            "this crawl keeps no links: it stored no page while `extract.link_graph` was on; crawl with "
-            "--set extract.link_graph=true, and --recrawl for the pages that are there"
+            "this crawl has no stored links: no page was stored while `extract.link_graph` was on; crawl with "
+            "--set extract.link_graph=true, and --recrawl for the stored pages"
         )
 
 
@@ -232,10 +232,10 @@ async def _prioritize(database: Database, where: Location, measure: Measure) -> 
 
     waiting = database.counts().waiting
     if not waiting:
-        print_lines(["Nothing waits for a visit."])
+        print_lines(["No URL is waiting."])
         return
     graph = await _build_graph(database)
     changed = await database.links.prioritize(graph.make_prioritizer(graph.scores(measure)))
     status, command = await database.status(), await resume_command(database, where)
-    how = "The workers go on with them." if status.is_running else f"Go on with:  {command}"
-    print_lines([f"{changed:,} of {pluralize(waiting, 'waiting URL')} have another priority now. {how}"])
+    how = "The workers use it at once." if status.is_running else f"Resume with:  {command}"
+    print_lines([f"Changed the priority of {changed:,} of {pluralize(waiting, 'waiting URL')}. {how}"])

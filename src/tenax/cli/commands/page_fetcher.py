@@ -1,4 +1,4 @@
-"""`tenax page-fetcher`: URLs from a Redis list in, pages in Redis and events in Kafka out."""
+"""`tenax page-fetcher`: takes URLs from a Redis list, writes pages to Redis and events to Kafka."""
 
 from __future__ import annotations
 
@@ -15,26 +15,29 @@ if TYPE_CHECKING:
     from tenax.services.page_fetcher.status import FetcherStatus, HostStatus, QueueStatus
 
 NAME = "page-fetcher"
-DESCRIPTION = "Fetch what a Redis list asks for: pages go to Redis, events to Kafka. SIGTERM or Ctrl-C ends it gently."
+DESCRIPTION = (
+    "Fetch the URLs of a Redis list: pages go to Redis, events to Kafka. SIGTERM or Ctrl-C finishes the visits in "
+    "flight and stops."
+)
 EXAMPLES = """\
   tenax page-fetcher
   tenax page-fetcher --redis redis://queue.example:6379 --kafka broker.example:9092
   PAGE_FETCHER_RATE_LIMIT_PER_SECOND=0.5 tenax page-fetcher --metrics-port 9464
-  tenax page-fetcher status            the queue, its hosts and fetchers; and if nothing is moving: why
+  tenax page-fetcher status            queue, hosts and fetchers, and why nothing moves
 """
 MAX_HOSTS_SHOWN = 20
-"""Hosts in the table; `--json` has more."""
+"""In the table; `--json` has more."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "action", nargs="?", choices=("status",), metavar="status", help="show how the queue stands, and end"
+        "action", nargs="?", choices=("status",), metavar="status", help="show the state of the queue and exit"
     )
     add_json_argument(parser)
     parser.add_argument(
-        "--redis", metavar="URL", dest="queue_redis", help="Redis of the queue and the pages (default: localhost)"
+        "--redis", metavar="URL", dest="queue_redis", help="Redis for the queue and the pages (default: localhost)"
     )
-    parser.add_argument("--kafka", metavar="HOST:PORT", help="Kafka that events are sent to (default: localhost)")
+    parser.add_argument("--kafka", metavar="HOST:PORT", help="Kafka for the events (default: localhost)")
     settings.add_monitoring_arguments(parser)
     settings.add_config_arguments(parser)
 
@@ -47,14 +50,14 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "status":
         return _show_status(config, args.json)
     if args.json:
-        raise UsageError("--json goes with `tenax page-fetcher status`")
+        raise UsageError("--json needs `tenax page-fetcher status`")
     logs.configure(config.log.level, config.log.format)
     run_crawl.run(_run_page_fetcher(config))
     return 0
 
 
 async def _run_page_fetcher(config: Config) -> None:
-    """The exporter answers from the beginning: a fetcher that waits for a server is alive, and not ready."""
+    """Metrics are served from the start: a fetcher that waits for a server is alive but not ready."""
     from tenax.cli.signals import stop_on_signals
     from tenax.logs import logger
     from tenax.metrics import PAGE_FETCHER_METRICS, run_metrics_server
@@ -66,7 +69,7 @@ async def _run_page_fetcher(config: Config) -> None:
     seconds = f"{own.dead_after_seconds:g} seconds"
     with (
         run_metrics_server(numbers, PAGE_FETCHER_METRICS, config.metrics.port, config.metrics.host) as readiness,
-        stop_on_signals(stopping.request, f"what it held goes back to the queue in {seconds}", own.grace_seconds),
+        stop_on_signals(stopping.request, f"its URLs return to the queue within {seconds}", own.grace_seconds),
     ):
         app = await open_when_available(lambda: open_page_fetcher(config, numbers), stopping)
         if app is None:
@@ -94,7 +97,7 @@ def _show_status(config: Config, is_json: bool) -> int:
 
 
 def format_status(status: QueueStatus, style: TextStyle) -> list[str]:
-    """For a person: the answer first, then what it rests on."""
+    """The summary first, then the figures behind it."""
     from tenax.cli.views.format_values import format_count
     from tenax.cli.views.tables import format_pairs, format_table
     from tenax.logs import sanitize_text
@@ -103,7 +106,7 @@ def format_status(status: QueueStatus, style: TextStyle) -> list[str]:
         ("queue", f"{format_count(status.queue_length)} URLs in {status.queue}"),
         ("in flight", format_count(status.in_flight)),
         ("to be retried", format_count(status.retried)),
-        ("dead letters", format_count(status.dead_letters)),
+        ("failed URLs", format_count(status.dead_letters)),
         ("last activity", status.last_activity or "none yet"),
     ]
     lines = [sanitize_text(status.summary), "", *format_pairs(facts, style)]
@@ -111,15 +114,15 @@ def format_status(status: QueueStatus, style: TextStyle) -> list[str]:
         rows = [_fetcher_row(fetcher) for fetcher in status.fetchers]
         lines += [
             "",
-            *format_table(("page-fetcher", "holds", "last sign of life", "fetches"), rows, style, right_aligned=(1,)),
+            *format_table(("page-fetcher", "in flight", "last heartbeat", "fetching"), rows, style, right_aligned=(1,)),
         ]
     if status.hosts:
         rows = [_host_row(host) for host in status.hosts[:MAX_HOSTS_SHOWN]]
-        lines += ["", *format_table(("host", "URLs", "asked again", "why it waits"), rows, style, right_aligned=(1,))]
+        lines += ["", *format_table(("host", "URLs", "next request", "waits because"), rows, style, right_aligned=(1,))]
     if len(status.hosts) > MAX_HOSTS_SHOWN:
         lines += [f"  and {format_count(len(status.hosts) - MAX_HOSTS_SHOWN)} more hosts: --json has them"]
     if status.counted_urls < status.queue_length:
-        lines += ["", f"Hosts are those of the first {format_count(status.counted_urls)} URLs of the queue."]
+        lines += ["", f"The hosts are those of the first {format_count(status.counted_urls)} URLs of the queue."]
     return lines
 
 
@@ -127,7 +130,7 @@ def _fetcher_row(fetcher: FetcherStatus) -> tuple[str, str, str, str]:
     from tenax.cli.views.format_values import format_count
     from tenax.logs import sanitize_text
 
-    seen = fetcher.last_heartbeat or "none: counts as dead"
+    seen = fetcher.last_heartbeat or "none: considered dead"
     return sanitize_text(fetcher.name), format_count(fetcher.in_flight), seen, sanitize_text(fetcher.url)
 
 
@@ -135,4 +138,4 @@ def _host_row(host: HostStatus) -> tuple[str, str, str, str]:
     from tenax.cli.views.format_values import format_count
     from tenax.logs import sanitize_text
 
-    return sanitize_text(host.host), format_count(host.urls), host.until or "at its pace", sanitize_text(host.why)
+    return sanitize_text(host.host), format_count(host.urls), host.until or "at its rate limit", sanitize_text(host.why)

@@ -1,4 +1,4 @@
-"""`tenax read`: the clean text of one page, from a file or the web, and why it is that."""
+"""`tenax read`: extract one page from a file or the web, or explain the extraction."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 NAME = "read"
 DESCRIPTION = (
-    "Read one page: its clean text, Markdown, or all that is known of it. A file, standard input, or a URL, which is "
-    "fetched as `tenax fetch` does; nothing is written down."
+    "Extract one page: as text, as Markdown, or as JSON with all fields. Reads a file, standard input or a URL, which "
+    "is fetched like `tenax fetch`; nothing is stored."
 )
 EXAMPLES = """\
   tenax read https://example.org/story
   tenax read story.html --url https://example.org/story --format markdown
-  tenax read https://example.org/story --explain        what was kept, what was not, and why
+  tenax read https://example.org/story --explain        which blocks were kept or dropped, and why
   curl -s https://example.org/story | tenax read - --format json
 """
 
@@ -34,26 +34,26 @@ _CONTENT_TYPES = {".html": "text/html", ".htm": "text/html", ".xhtml": "applicat
 
 
 class PageSource(NamedTuple):
-    """A page that is to be read, and where it came from."""
+    """A page to extract, and where it came from."""
 
     name: str
-    """As a person knows it."""
+    """For messages."""
     body: bytes
     content_type: str
-    """Empty when nothing declares it: then its first bytes tell."""
+    """Empty when undeclared: then it is detected from the first bytes."""
     url: str | None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("page", metavar="FILE|URL", help="a file, - for standard input, or a URL with http(s)://")
     parser.add_argument(
-        "--format", choices=("text", "markdown", "json"), default="text", help="default: text; json has everything"
+        "--format", choices=("text", "markdown", "json"), default="text", help="default: text; json has all fields"
     )
     parser.add_argument(
         "--explain", action="store_true", help="show every block of the page: kept or dropped, its score, and why"
     )
     parser.add_argument(
-        "--url", metavar="URL", help="where a file came from: makes its links absolute, helps to date it"
+        "--url", metavar="URL", help="URL of a file's page: makes its links absolute and helps to date it"
     )
     fetch.add_fetch_arguments(parser)
     settings.add_config_arguments(parser)
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     from tenax.runtime.cpu_time import limit_cpu_time
 
     if args.explain and args.format == "markdown":
-        raise UsageError("--explain goes with --format text or json")
+        raise UsageError("--explain needs --format text or json")
     config = settings.load(args).config
     logs.configure("warning", config.log.format)
     source = _fetch_page(args, config) if _is_url(args.page) else _read_file(args.page, args.url, config)
@@ -83,31 +83,31 @@ def _is_url(page: str) -> bool:
     return page.lower().startswith(("http://", "https://"))
 
 
-# ---- where it comes from ----------------------------------------------------------------------------------
+# ---- input ------------------------------------------------------------------------------------------------
 
 
 def _read_file(file: str, url: str | None, config: Config) -> PageSource:
-    """A file or standard input, no larger than a page on the web may be."""
-    # Whoever leaves out the scheme of a URL gives the name of a file that is not there, with a password in it.
+    """A file or standard input, at most `fetch.max_body_bytes` long."""
+    # A URL without its scheme looks like a missing file, and its name may contain a password.
     name = STANDARD_INPUT if file == "-" else file if Path(file).is_file() else mask_url(file)
-    most = config.fetch.max_body_bytes
+    max_bytes = config.fetch.max_body_bytes
     try:
         if file == "-":
-            body = sys.stdin.buffer.read(most + 1)
+            body = sys.stdin.buffer.read(max_bytes + 1)
         else:
             with Path(file).open("rb") as stream:
-                body = stream.read(most + 1)
+                body = stream.read(max_bytes + 1)
     except FileNotFoundError:
         raise UsageError(f"{name}: there is no such file; a page on the web begins with https://") from None
-    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+    except (OSError, ValueError) as error:  # ValueError: an invalid file name
         raise UsageError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if len(body) > most:
-        raise UsageError(f"{name}: larger than {most} bytes, the most that is read; see `fetch.max_body_bytes`")
+    if len(body) > max_bytes:
+        raise UsageError(f"{name}: larger than {max_bytes} bytes; see `fetch.max_body_bytes`")
     return PageSource(name, body, _CONTENT_TYPES.get(Path(file).suffix.lower(), ""), url)
 
 
 def _fetch_page(args: argparse.Namespace, config: Config) -> PageSource:
-    """The page behind a URL, fetched in its host's turn."""
+    """Fetch the page, within the rate limit of its host."""
     import asyncio
 
     from tenax.cli.views.format_visit import outcome_text
@@ -115,17 +115,17 @@ def _fetch_page(args: argparse.Namespace, config: Config) -> PageSource:
     from tenax.trace import trace_url
 
     if args.url is not None:
-        raise UsageError("--url says where a file came from, and this page is fetched")
-    # The whole page, whatever a crawl has stored of it.
-    wanted = fetch.build_trace_request(args, args.page, is_unconditional=True)
-    trace = asyncio.run(trace_url(wanted, config, on_step=_show_wait))
+        raise UsageError("--url is for files; this page is fetched")
+    # Always the whole page: a crawl may have a stored copy.
+    request = fetch.build_trace_request(args, args.page, is_unconditional=True)
+    trace = asyncio.run(trace_url(request, config, on_step=_show_wait))
     match trace.outcome:
         case Fetched():
             pass
         case Rejected(why) if why.startswith("noindex"):
-            pass  # it asks not to be kept, and is not: a person reads it, as in a browser
+            pass  # noindex forbids storing it, not reading it
         case Redirected(to=to):
-            raise UsageError(f"{trace.url} leads to {to}; read that instead")
+            raise UsageError(f"{trace.url} redirects to {to}; read that instead")
         case Rejected() | Failed(kind=FailureKind.UNREADABLE):
             raise UsageError(f"{trace.url}: {outcome_text(trace.outcome)}")
         case _:
@@ -134,14 +134,14 @@ def _fetch_page(args: argparse.Namespace, config: Config) -> PageSource:
 
 
 def _show_wait(step: Step) -> None:
-    """A host's turn may be a minute away, and nobody likes to look at nothing."""
+    """On a terminal, say how long the rate limit delays the request."""
     from tenax.cli.views.tables import print_lines, sanitize_text
 
     if step.name == "wait" and sys.stderr.isatty():
         print_lines([sanitize_text(step.why)], sys.stderr)
 
 
-# ---- what is shown ----------------------------------------------------------------------------------------
+# ---- output -----------------------------------------------------------------------------------------------
 
 
 def _show_content(source: PageSource, format: str, max_cpu_seconds: float) -> None:
@@ -166,23 +166,23 @@ def _check_content(source: PageSource, content: Content) -> None:
     if content.media == "other":
         raise UsageError(f"{source.name}: cannot be read as a page: {content.media_reason}")
     if not content.text:
-        raise UsageError(f"{source.name}: there is nothing to read on it")
+        raise UsageError(f"{source.name}: it has no text")
     if content.truncated_reason:
         from tenax.cli.views.tables import print_lines, sanitize_text
 
         print_lines(
-            [f"tenax: {sanitize_text(source.name)}: too long to be read whole, it was {content.truncated_reason}"],
+            [f"tenax: {sanitize_text(source.name)}: too long, {content.truncated_reason}"],
             sys.stderr,
         )
 
 
 def _select_text(source: PageSource, content: Content, format: str) -> str:
-    """What was asked for. Plain text is its own clean part."""
+    """The text in the wanted format. Plain text is returned unchanged."""
     if content.media == "text":
         return content.text
     text = content.markdown if format == "markdown" else content.article
     if not text:
-        raise UsageError(f"{source.name}: no article was found on it; --format json has all of its text")
+        raise UsageError(f"{source.name}: no article found; --format json has all of its text")
     return text
 
 
@@ -196,7 +196,7 @@ def _show_explanation(source: PageSource, format: str, max_cpu_seconds: float) -
     if not blocks:
         content = read(source.body, source.url, content_type=source.content_type, max_cpu_seconds=max_cpu_seconds)
         _check_content(source, content)
-        raise UsageError(f"{source.name}: it is plain text: nothing is dropped")
+        raise UsageError(f"{source.name}: plain text: nothing is dropped")
     if format == "json":
         print_json(blocks)
     else:

@@ -1,4 +1,4 @@
-"""`tenax recover`: what dead workers held is free at once."""
+"""`tenax recover`: release the tasks of dead workers at once."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 NAME = "recover"
 DESCRIPTION = (
-    "Free what dead workers held. Workers do the same every minute; a worker is dead when it gave no sign of life for "
-    "database.dead_after_seconds."
+    "Release the tasks of dead workers. Running workers do this every minute; a worker is dead when it sent no "
+    "heartbeat for database.dead_after_seconds."
 )
 EXAMPLES = """\
   tenax recover --database postgresql://tenax@db.example/tenax
@@ -44,5 +44,5 @@ async def _recover_workers(where: Location, config: Config) -> str:
     finally:
         await database.close()
     if not count:
-        return "Nobody is dead: all workers gave a sign of life in time."
-    return f"{pluralize(count, 'dead worker')} found; what they held is free."
+        return "No dead workers found."
+    return f"{pluralize(count, 'dead worker')} found; their tasks were released."

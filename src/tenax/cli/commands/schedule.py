@@ -1,4 +1,4 @@
-"""`tenax schedule`: seed lists into the page-fetcher's queue, each URL as often as it is wanted."""
+"""`tenax schedule`: sends URLs to the queue of the page-fetcher at their intervals."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from tenax.config import Config
 
 NAME = "schedule"
-DESCRIPTION = (
-    "Put the URLs of a YAML file into the page-fetcher's queue, each as often as it is wanted and never twice."
-)
+DESCRIPTION = "Put the URLs of a YAML file into the queue of the page-fetcher, each at its own interval."
 EXAMPLES = """\
   tenax schedule seeds.yaml
   tenax schedule seeds.yaml --once
@@ -25,8 +23,8 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="YAML: a list `seeds` of `url` or `urls` with `every`")
-    parser.add_argument("--once", action="store_true", help="send what is due, and end")
-    parser.add_argument("--redis", metavar="URL", dest="queue_redis", help="Redis of the queue (default: localhost)")
+    parser.add_argument("--once", action="store_true", help="send the URLs that are due, and exit")
+    parser.add_argument("--redis", metavar="URL", dest="queue_redis", help="Redis for the queue (default: localhost)")
     settings.add_log_arguments(parser)
     settings.add_config_arguments(parser)
 
@@ -67,19 +65,19 @@ async def _run_schedule(document: Any, file: str, config: Config, *, is_once: bo
 
     seeds, stopping = parse_schedule(document, file), StopSignal()
     if is_once:
-        agenda, close = await open_scheduler(seeds, config)
+        scheduler, close = await open_scheduler(seeds, config)
         try:
-            await agenda.send_due_seeds()
+            await scheduler.send_due_seeds()
         finally:
             await close()
         return
-    with stop_on_signals(stopping.request, "what was sent is remembered"):
+    with stop_on_signals(stopping.request, "the send times are stored"):
         ready = await open_when_available(lambda: open_scheduler(seeds, config), stopping)
         if ready is None:
             return
-        agenda, close = ready
+        scheduler, close = ready
         try:
-            stopping.set_handler(agenda.stop)
-            await agenda.run()
+            stopping.set_handler(scheduler.stop)
+            await scheduler.run()
         finally:
             await close()

@@ -1,4 +1,4 @@
-"""`tenax seed`: more URLs to begin with, for a crawl that workers are busy with."""
+"""`tenax seed`: add seeds to a crawl, also while workers run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MAX_ORIGINS_SHOWN = 3
 
 NAME = "seed"
-DESCRIPTION = "Give a crawl more URLs to begin with. Workers that are busy with it go on with them at once."
+DESCRIPTION = "Add seeds to a crawl. Running workers visit them at once."
 EXAMPLES = """\
   tenax seed https://example.org --database postgresql://tenax@db.example/tenax
   tenax seed --file seeds.txt --scope domain --exclude '*/tag/*'
@@ -28,12 +28,16 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("urls", metavar="URL", nargs="*", help="where to begin, such as https://example.org")
-    parser.add_argument("--file", metavar="FILE", help="a URL a line; - for standard input; # begins a comment")
-    parser.add_argument("--scope", metavar="host|domain|prefix|any", help="what may be visited (default: host)")
-    parser.add_argument("--max-depth", metavar="N", help="links followed from a seed at most (default: 10)")
-    parser.add_argument("--include", metavar="PATTERN", action="append", help="only URLs that match; may be repeated")
-    parser.add_argument("--exclude", metavar="PATTERN", action="append", help="never URLs that match; same forms")
+    parser.add_argument("urls", metavar="URL", nargs="*", help="start URLs (seeds), such as https://example.org")
+    parser.add_argument("--file", metavar="FILE", help="one URL per line; - for standard input; # starts a comment")
+    parser.add_argument("--scope", metavar="host|domain|prefix|any", help="which URLs may be visited (default: host)")
+    parser.add_argument("--max-depth", metavar="N", help="maximum number of links from a seed (default: 10)")
+    parser.add_argument(
+        "--include", metavar="PATTERN", action="append", help="visit only URLs that match; may be repeated"
+    )
+    parser.add_argument(
+        "--exclude", metavar="PATTERN", action="append", help="never visit URLs that match; may be repeated"
+    )
     location.add_arguments(parser)
 
 
@@ -47,8 +51,10 @@ def run(args: argparse.Namespace) -> int:
     if not urls:
         raise UsageError("there is nothing to add; give at least one URL, or a --file of them")
     where, config = location.resolve_crawl(args, urls[0])
-    decided = frozenset(key for key, source in sources.items() if source != "default")
-    print_lines(format_result(*asyncio.run(_add_seeds(where, config, urls, decided, settings.flag_settings(args)))))
+    explicit_keys = frozenset(key for key, source in sources.items() if source != "default")
+    print_lines(
+        format_result(*asyncio.run(_add_seeds(where, config, urls, explicit_keys, settings.flag_settings(args))))
+    )
     return 0
 
 
@@ -89,7 +95,7 @@ async def _add_seeds(
 def format_result(added: AddedSeeds, status: Status, resume: str) -> list[str]:
     from tenax.cli.views.format_values import format_count, pluralize
 
-    known = f", {format_count(added.admission.known)} known already" if added.admission.known else ""
+    known = f", {format_count(added.admission.known)} already known" if added.admission.known else ""
     result = [f"{pluralize(added.admission.admitted, 'URL')} added{known}."]
     if added.requeued:
         result.append(f"{pluralize(added.requeued, 'known URL')} without a page will be visited again.")
@@ -98,7 +104,7 @@ def format_result(added: AddedSeeds, status: Status, resume: str) -> list[str]:
     if added.changed_rules:
         result.append(f"Changed for this crawl: {', '.join(added.changed_rules)}.")
     if not status.is_running:
-        result.append(f"Nobody is crawling. Go on with:  {resume}")
+        result.append(f"No process is crawling. Resume with:  {resume}")
     return result
 
 
@@ -107,6 +113,6 @@ def _format_closed_origins(origins: tuple[str, ...]) -> str:
 
     more = f" and {len(origins) - _MAX_ORIGINS_SHOWN:,} more" if len(origins) > _MAX_ORIGINS_SHOWN else ""
     return (
-        f"Workers refuse {sanitize_text(', '.join(origins[:_MAX_ORIGINS_SHOWN]))}{more}, unless their guard.allow_networks and "
-        "guard.ports allow what is private or on another port."
+        f"Workers refuse {sanitize_text(', '.join(origins[:_MAX_ORIGINS_SHOWN]))}{more}, unless their "
+        "guard.allow_networks and guard.ports allow private addresses and other ports."
     )

@@ -1,4 +1,4 @@
-"""`tenax sitemap`: what a site's sitemaps list, as a table or JSON lines."""
+"""`tenax sitemap`: the URLs in a site's sitemaps as a table or JSON lines."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 NAME = "sitemap"
 DESCRIPTION = (
-    "List what a site's sitemaps name. For the root of a site, those in its robots.txt, or else at the usual places; "
-    "indexes are followed. Fetched as `tenax fetch` does, one after the other in the host's turn; nothing is written "
-    "down."
+    "List the URLs in a site's sitemaps. For the root of a site it reads the sitemaps in robots.txt, or else at the "
+    "usual paths; indexes are followed. Fetched like `tenax fetch`, with robots.txt and the rate limit; nothing is "
+    "stored."
 )
 EXAMPLES = """\
   tenax sitemap https://example.org/
@@ -36,7 +36,7 @@ _MAX_PROBLEMS_SHOWN = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     url_lists.add_arguments(
-        parser, url_help="the root of a site, or a sitemap", limit_help="stop after so many URLs", line_noun="URL"
+        parser, url_help="the root of a site, or a sitemap", limit_help="stop after N URLs", line_noun="URL"
     )
 
 
@@ -60,21 +60,21 @@ async def _list_sitemaps(url: WebUrl, config: Config, limit: int | None, *, is_j
     from tenax.urls.normalize import normalize_options
 
     progress = _Progress()
-    listing = _SitemapPrinter(limit, normalize_options(config.urls), TextStyle.for_stream(sys.stdout), is_json=is_json)
-    async with open_url_fetcher(url, config, on_wait=progress.on_wait) as going:
-        walk = SitemapWalk(url, going, config, progress.on_sitemap)
-        async for read in walk:
+    printer = _SitemapPrinter(limit, normalize_options(config.urls), TextStyle.for_stream(sys.stdout), is_json=is_json)
+    async with open_url_fetcher(url, config, on_wait=progress.on_wait) as fetcher:
+        walk = SitemapWalk(url, fetcher, config, progress.on_sitemap)
+        async for result in walk:
             progress.clear()
-            listing.add_sitemap(read)
-            if listing.is_full:
+            printer.add_sitemap(result)
+            if printer.is_full:
                 break
     progress.clear()
-    listing.print_summary(url, walk)
+    printer.print_summary(url, walk)
     return 0
 
 
 class _Progress:
-    """One line on a terminal, written over again and again: a site may have hundreds of sitemaps, a second each."""
+    """One line on a terminal, redrawn: a site may have hundreds of sitemaps, at one per second."""
 
     def __init__(self) -> None:
         self._is_shown = sys.stderr.isatty()
@@ -100,7 +100,7 @@ class _Progress:
 
 
 class _SitemapPrinter:
-    """Shows each sitemap as it comes, and keeps count of what is to be said in the end."""
+    """Prints each sitemap as it arrives and counts for the summary."""
 
     def __init__(self, limit: int | None, spelling: NormalizeOptions, style: TextStyle, *, is_json: bool) -> None:
         self._limit = limit
@@ -111,7 +111,7 @@ class _SitemapPrinter:
         self._sitemap_count = 0
         self._problems: list[str] = []
         self._failures: list[tuple[str, Outcome | None]] = []
-        """Why there was nothing to read in some; without an outcome: it is no sitemap."""
+        """Documents without a sitemap and why; no outcome: it was fetched, but is not a sitemap."""
 
     @property
     def is_full(self) -> bool:
@@ -137,28 +137,28 @@ class _SitemapPrinter:
         from tenax.trace.sitemaps import ListedUrl
         from tenax.urls.normalize import normalize
 
-        nowhere = 0
+        invalid = 0
         for entry in entries:
             if self.is_full:
                 break
             found = normalize(entry.url, result.url, self._spelling)
             if found is None:
-                nowhere += 1
+                invalid += 1
                 continue
             self._url_count += 1
-            near = (normalize(url, result.url, self._spelling) for url in entry.alternates)
+            alternates = (normalize(url, result.url, self._spelling) for url in entry.alternates)
             yield ListedUrl(
                 found.url,
                 result.url,
                 entry.lastmod,
                 entry.changefreq,
                 entry.priority,
-                tuple(one.url for one in near if one is not None),
+                tuple(one.url for one in alternates if one is not None),
                 entry.title,
                 entry.published,
             )
-        if nowhere:
-            self._problems.append(f"{result.url}: {pluralize(nowhere, 'URL')} in it cannot be read")
+        if invalid:
+            self._problems.append(f"{result.url}: it has {pluralize(invalid, 'invalid URL')}")
 
     def _format_json(self, listed: ListedUrl) -> str:
         from tenax.cli.views.json_output import to_json
@@ -166,15 +166,16 @@ class _SitemapPrinter:
         return to_json(listed, indent=0)
 
     def _format_urls(self, result: SitemapResult, listed: list[ListedUrl]) -> Iterator[str]:
-        """A head that says which sitemap this is, then a line for each URL with the time of its last change."""
+        """The URL of the sitemap, then a line for each URL with its last change."""
         from tenax.cli.views.tables import sanitize_text
 
-        via = f", named by {sanitize_text(result.via)}" if result.via else ""
+        via = f", listed in {sanitize_text(result.via)}" if result.via else ""
         yield f"{self._style.bold(sanitize_text(result.url))}{self._style.dim(via)}"
         for one in listed:
-            yield f"  {self._style.dim(f'{url_lists.format_date(one.lastmod):<{url_lists.DATE_COLUMNS}}')}  {sanitize_text(one.url)}"
+            date = f"{url_lists.format_date(one.lastmod):<{url_lists.DATE_COLUMNS}}"
+            yield f"  {self._style.dim(date)}  {sanitize_text(one.url)}"
 
-    # -- in the end -----------------------------------------------------------------------------------------
+    # -- summary --------------------------------------------------------------------------------------------
 
     def print_summary(self, url: WebUrl, walk: SitemapWalk) -> None:
         from tenax.cli.views.format_values import pluralize
@@ -186,15 +187,16 @@ class _SitemapPrinter:
         if walk.unread_count:
             problems.append(f"{pluralize(walk.unread_count, 'sitemap')} not read: too many, or nested too deeply")
         stopped = f", stopped at --limit {self._limit:,}" if self.is_full else ""
-        told = f"; {pluralize(len(problems), 'problem')}:" if problems else ""
-        lines = [f"{pluralize(self._url_count, 'URL')} in {pluralize(self._sitemap_count, 'sitemap')}{stopped}{told}"]
+        heading = f"; {pluralize(len(problems), 'problem')}:" if problems else ""
+        counts = f"{pluralize(self._url_count, 'URL')} in {pluralize(self._sitemap_count, 'sitemap')}"
+        lines = [f"{counts}{stopped}{heading}"]
         lines += [f"  {sanitize_text(problem)}" for problem in problems[:_MAX_PROBLEMS_SHOWN]]
         if len(problems) > _MAX_PROBLEMS_SHOWN:
             lines.append(f"  and {len(problems) - _MAX_PROBLEMS_SHOWN:,} more")
         print_lines(lines, sys.stderr)
 
     def _raise_not_found(self, url: WebUrl) -> NoReturn:
-        """Nothing was found: exit code 3 when some host could not be asked, else 2."""
+        """Raise for "no sitemap": exit code 3 when a host was unreachable, else 2."""
         why = "; ".join(dict.fromkeys(why for why, _ in self._failures))
         if any(outcome is not None and not url_lists.is_missing(outcome) for _, outcome in self._failures):
             raise NoSeedReachable(why)

@@ -1,4 +1,4 @@
-"""`tenax status`: ask a crawl how it stands."""
+"""`tenax status`: the state of a crawl."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tenax.database import Database, DueTasks, Status
 
 NAME = "status"
-DESCRIPTION = "Show a crawl at a glance. Counts, hosts, what is due when, and if nothing is moving: why."
+DESCRIPTION = "Show the state of a crawl. Prints counts, hosts, what is due next, and the reason when nothing moves."
 EXAMPLES = """\
   tenax status
   tenax status --database postgresql://tenax@db.example/tenax
@@ -27,7 +27,12 @@ EXAMPLES = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     location.add_arguments(parser)
     parser.add_argument(
-        "--schedule", metavar="N", nargs="?", type=int, const=20, help="what is due when and why, the first N of it"
+        "--schedule",
+        metavar="N",
+        nargs="?",
+        type=int,
+        const=20,
+        help="show the next N due URLs and why they are due (default: 20)",
     )
     add_json_argument(parser)
 
@@ -43,14 +48,15 @@ def run(args: argparse.Namespace) -> int:
     if args.schedule is not None:
         from tenax.cli.views.schedule_view import format_schedule
 
-        agenda = asyncio.run(_load_due_tasks(where, config, args.schedule))
-        print_lines([to_json(agenda)] if args.json else format_schedule(agenda, TextStyle.for_stream(sys.stdout)))
+        due_tasks = asyncio.run(_load_due_tasks(where, config, args.schedule))
+        print_lines([to_json(due_tasks)] if args.json else format_schedule(due_tasks, TextStyle.for_stream(sys.stdout)))
         return 0
     status, resume = asyncio.run(_load_status(where, config))
     if args.json:
         print_lines([to_json(status)])
     else:
-        print_lines(format_status(status, where.name, resume, TextStyle.for_stream(sys.stdout)))
+        style = TextStyle.for_stream(sys.stdout)
+        print_lines(format_status(status, where.name, resume, style, jsonl=config.events.jsonl))
     return 0
 
 
@@ -75,7 +81,7 @@ async def _load_status(location: Location, config: Config) -> tuple[Status, str]
 
 
 async def resume_command(database: Database, location: Location) -> str:
-    """The command that goes on with this crawl from here, or what would do."""
+    """The command that resumes this crawl from the current directory."""
     from tenax.cli import stored_options
     from tenax.crawl.rules import load_rules
     from tenax.text.escaping import quote_shell_word

@@ -1,4 +1,4 @@
-"""`tenax worker`: one of many that crawl into a database on a server."""
+"""`tenax worker`: one of many processes that crawl with a database on a server."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 NAME = "worker"
 DESCRIPTION = (
-    "Crawl what waits in a database on a server, beside any number of other workers. Runs until it is stopped; "
-    "SIGTERM or Ctrl-C ends it gently. A server that is away is waited for."
+    "Crawl with a database on a server, together with other workers. Runs until stopped; SIGTERM or Ctrl-C finishes "
+    "the visits in flight. Waits for servers that are unavailable."
 )
 EXAMPLES = """\
   tenax worker --database postgresql://tenax@db.example/tenax --redis redis://cache.example
@@ -25,8 +25,8 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     location.add_database_argument(parser)
-    parser.add_argument("--redis", metavar="URL", help="rate limits shared by all workers: redis://host:6379/0")
-    parser.add_argument("--concurrency", metavar="N", help="visits in flight, all hosts together (default: 256)")
+    parser.add_argument("--redis", metavar="URL", help="share rate limits between workers: redis://host:6379/0")
+    parser.add_argument("--concurrency", metavar="N", help="concurrent visits, all hosts together (default: 256)")
     settings.add_monitoring_arguments(parser)
     settings.add_config_arguments(parser)
 
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run_worker(config: Config) -> None:
-    """The exporter answers from the beginning: a worker that waits for a server is alive, and not ready."""
+    """Metrics are served from the start: a worker that waits for a server is alive but not ready."""
     from tenax.cli.signals import stop_on_signals
     from tenax.logs import logger
     from tenax.metrics import METRICS, run_metrics_server
@@ -58,7 +58,9 @@ async def _run_worker(config: Config) -> None:
     seconds = f"{config.database.dead_after_seconds:g} seconds"
     with (
         run_metrics_server(counting.metrics, METRICS, config.metrics.port, config.metrics.host) as readiness,
-        stop_on_signals(stopping.request, f"others take over what it held in {seconds}", config.worker.grace_seconds),
+        stop_on_signals(
+            stopping.request, f"other workers take over its hosts within {seconds}", config.worker.grace_seconds
+        ),
     ):
         worker = await open_when_available(lambda: open_worker(config, counting), stopping)
         if worker is None:
@@ -81,4 +83,4 @@ def _log_start(config: Config) -> None:
     log = logger("tenax.cli")
     log.info("worker started", database=crawl_location(config, None).name)
     if not config.redis.url:
-        log.info("redis.url names no Redis: a host is asked by one worker at a time, addresses are not shared")
+        log.info("no redis.url: one worker per host at a time, per-address limits are not shared")

@@ -1,1 +1,1 @@
-"""Views: what people see on a terminal, in a summary or in an exported file."""
+"""Formats results for terminals, summaries and exported files."""

@@ -1,4 +1,4 @@
-"""What was measured of one fetch, in lines that people can read."""
+"""The measurements of one fetch as text."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ TRANSPORT_PHRASES = {
 }
 _ADDRESS_PHRASES: dict[AddressClass, str] = {
     "public": "a public address",
-    "allowed": "an address of `guard.allow_networks`",
-    "typed": "a private address that was typed as a seed",
+    "allowed": "an address in `guard.allow_networks`",
+    "typed": "a private address, allowed because it was typed as a seed",
 }
 _CHARSET_PHRASES = {
-    "bom": "by its byte order mark",
-    "header": "by the header",
-    "meta": "by its meta tag",
-    "utf8": "undeclared, but plain from its bytes",
-    "detected": "undeclared, guessed from its bytes",
-    "fallback": "undeclared, for want of anything better",
+    "bom": "from its byte order mark",
+    "header": "from the header",
+    "meta": "from its meta tag",
+    "utf8": "undeclared, valid UTF-8",
+    "detected": "undeclared, detected from its bytes",
+    "fallback": "undeclared, fallback",
 }
 
 
 def format_measurements(fetch: FetchRecord) -> list[str]:
-    """Line by line: what answered and how it was reached, how much came, how fast. No lines when no answer came."""
+    """Lines for status, transport, bytes and times; none without an answer."""
     return (
         []
         if fetch.status is None
@@ -35,7 +35,7 @@ def format_measurements(fetch: FetchRecord) -> list[str]:
 
 
 def describe_charset(source: str, charset: str = "") -> list[str]:
-    """What told the charset that a text was read in, in a line; none when nothing was read."""
+    """A line for the charset of a text and its source; none when nothing was read."""
     name = f"{charset}, " if charset else ""
     return [f"charset {name}{_CHARSET_PHRASES.get(source, source)}"] if source else []
 
@@ -49,7 +49,7 @@ def _format_transport(fetch: FetchRecord) -> str:
     parts = [TRANSPORT_PHRASES[fetch.transport]]
     parts += [f"through the proxy {fetch.proxy}"] if fetch.proxy else []
     parts += [f"to {_ADDRESS_PHRASES[fetch.address_class]}"] if fetch.address_class in _ADDRESS_PHRASES else []
-    unverified = "; its certificate was NOT checked (`fetch.verify_tls` is off)" if fetch.is_unverified else ""
+    unverified = "; its certificate was NOT verified (`fetch.verify_tls` is off)" if fetch.is_unverified else ""
     return " ".join(parts) + unverified
 
 
@@ -57,7 +57,7 @@ def _format_bytes(fetch: FetchRecord) -> str:
     parts = [
         f"{format_values.format_size(fetch.wire_bytes)} received, {format_values.format_size(fetch.body_bytes)} decoded"
     ]
-    parts += [f"{format_values.format_size(fetch.saved_bytes)} spared by the stored copy"] if fetch.saved_bytes else []
+    parts += [f"{format_values.format_size(fetch.saved_bytes)} saved by the stored copy"] if fetch.saved_bytes else []
     return ", ".join(parts)
 
 
@@ -66,7 +66,8 @@ def _format_times(fetch: FetchRecord) -> str:
     download = f"download {_format_short_duration(fetch.download_seconds)}"
     if speed is not None and fetch.wire_bytes:
         download += f" at {speed:,.0f} kB/s" if speed >= 10 else f" at {speed:.1f} kB/s"
-    return f"first byte after {_format_short_duration(fetch.ttfb_seconds)}, {download}, {_format_short_duration(fetch.total_seconds)} in all"
+    first, total = _format_short_duration(fetch.ttfb_seconds), _format_short_duration(fetch.total_seconds)
+    return f"first byte after {first}, {download}, {total} in total"
 
 
 def _format_short_duration(seconds: float) -> str:

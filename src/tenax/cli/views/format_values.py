@@ -1,4 +1,4 @@
-"""Numbers, times and reasons as people say them."""
+"""Numbers, times and reasons as text."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from tenax.model import limit_setting
 _REASONS = {
     "dns": "name not found",
     "connect": "could not connect",
-    "tls": "TLS trouble",
-    "reset": "connection broken",
+    "tls": "TLS error",
+    "reset": "connection closed",
     "timeout_connect": "timed out connecting",
     "timeout_headers": "timed out waiting for an answer",
-    "timeout_body": "fell silent within the page",
+    "timeout_body": "timed out within the page",
     "timeout_total": "timed out",
-    "truncated": "cut short",
+    "truncated": "truncated",
     "too_large": "too large",
-    "bad_response": "broken answer",
+    "bad_response": "invalid response",
     "server_error": "server error",
     "rate_limited": "too many requests",
     "blocked": "blocked by the site",
     "not_found": "not found",
     "gone": "gone",
     "client_error": "refused by the site",
-    "not_modified": "answered 304 for nothing",
-    "redirect": "redirect led nowhere",
-    "proxy": "proxy trouble",
+    "not_modified": "unexpected 304",
+    "redirect": "redirect failed",
+    "proxy": "proxy error",
     "internal": "internal error",
     "robots": "closed by robots.txt",
-    "guard": "address or port closed to us",
+    "guard": "address or port not allowed",
     "noindex": "marked noindex",
     "content": "not a web page",
-    "empty": "empty answer",
-    "small": "smaller than a page must be",
-    "limited": "a page that says: too many requests",
-    "captcha": "a captcha",
-    "challenge": "a check of the browser",
+    "empty": "empty response",
+    "small": "too small for a page",
+    "limited": "rate limit page",
+    "captcha": "captcha",
+    "challenge": "browser check",
     "javascript": "needs JavaScript",
-    "shell": "an empty shell without JavaScript",
-    "consent": "a consent wall",
-    "login": "a login wall",
-    "refresh": "only leads on",
-    "unreadable": "could not be read",
+    "shell": "empty without JavaScript",
+    "consent": "consent wall",
+    "login": "login wall",
+    "refresh": "meta refresh",
+    "unreadable": "unreadable",
     "known": "known to be missing",
-    "partial": "a part of a page",
+    "partial": "partial content",
     "scope": "out of scope",
     "include": "not included",
     "exclude": "excluded",
@@ -58,36 +58,37 @@ _REASONS = {
     "max_repeated_segments": "repeating path (trap)",
     "max_query_params": "too many parameters (trap)",
     "calendar_years": "endless calendar (trap)",
-    "max_links_per_page": "beyond the limit of a page",
-    "facets_per_path": "beyond the facets of a path",
-    "hosts_per_domain": "beyond the hosts of a domain",
-    "max_sitemaps": "beyond the sitemaps of a host",
-    "max_feeds": "beyond the feeds of a host",
-    "max_sitemap_bytes": "beyond the size of a sitemap",
+    "max_links_per_page": "over the link limit of a page",
+    "facets_per_path": "over the facet limit of a path",
+    "hosts_per_domain": "over the host limit of a domain",
+    "max_sitemaps": "over the sitemap limit of a host",
+    "max_feeds": "over the feed limit of a host",
+    "max_sitemap_bytes": "over the size limit of a sitemap",
     "feeds_too_deep": "feeds of pages that are too deep",
-    "rules": "refused by the rules now",
-    "links_read": "pages too long to read to the end",
-    "links_not_kept": "refused and not kept",
-    "sitemap_read": "beyond what is read of a sitemap",
-    "max_sitemap_urls": "beyond the URLs of a sitemap",
-    "guesses": "beyond the guesses of a host",
-    "pages_guessed": "beyond the guesses of a list",
-    "min_guesses": "beyond the guesses of a host",
-    "url_list": "no sitemap or feed there",
-    "facets": "selections that show the same again",
-    "series": "pages of a series that show the same again",
-    "missed": "guessed, and nothing new was there",
+    "rules": "refused by the current rules",
+    "links_read": "pages not read to the end",
+    "links_not_kept": "refused and not stored",
+    "sitemap_read": "over the read limit of a sitemap",
+    "max_sitemap_urls": "over the URL limit of a sitemap",
+    "guesses": "guess budget used up",
+    "pages_guessed": "guess budget of a list used up",
+    "min_guesses": "guess budget used up",
+    "url_list": "not a sitemap or feed",
+    "facets": "facets that repeat known pages",
+    "series": "pages of a series that repeat themselves",
+    "missed": "guessed, nothing new found",
 }
 _SOURCES = {
-    "seed": "seed",
-    "link": "by links",
-    "sitemap": "by sitemaps",
-    "feed": "by feeds",
-    "archive": "guessed as archives",
-    "pagination": "guessed as next pages",
-    "redirect": "by redirects",
-    "url_list": "sitemaps and feeds looked for",
+    "seed": ("seed", "seeds"),
+    "link": ("by a link", "by links"),
+    "sitemap": ("by a sitemap", "by sitemaps"),
+    "feed": ("by a feed", "by feeds"),
+    "archive": ("guessed as an archive", "guessed as archives"),
+    "pagination": ("guessed as a next page", "guessed as next pages"),
+    "redirect": ("by a redirect", "by redirects"),
+    "url_list": ("sitemap or feed looked for", "sitemaps and feeds looked for"),
 }
+"""Singular and plural."""
 
 
 def format_count(number: int) -> str:
@@ -100,7 +101,7 @@ def pluralize(number: int, noun: str) -> str:
 
 
 def format_size(number: float) -> str:
-    """`812 B`, `18.2 MB`; thousands, as disks and networks count."""
+    """`812 B`, `18.2 MB`; decimal units."""
     for unit in ("B", "kB", "MB", "GB"):
         if number < 1000:
             return f"{number:.0f} {unit}" if unit == "B" or number >= 100 else f"{number:.1f} {unit}"
@@ -128,37 +129,43 @@ def format_duration(seconds: float) -> str:
 
 
 def format_elapsed(seconds: float) -> str:
-    """`0:42`, `1:02:03`: a time that is still running."""
+    """`0:42`, `1:02:03`: a running time."""
     minutes, second = divmod(max(int(seconds), 0), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
 def format_time(at: float) -> str:
-    """A time of day with its date, where the reader is."""
+    """Date and time in the local time zone."""
     return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def format_due_time(at: float, now: float) -> str:
     """`now`, `in 43 s (12:03:04)`, or with the date when it is another day."""
-    if at <= now:
-        return "now"
+    return "now" if at <= now else f"in {format_duration(at - now)} ({_format_clock(at, now)})"
+
+
+def format_until(at: float, now: float) -> str:
+    """`12:03:04 (in 43 s)`, or with the date when it is another day."""
+    return f"{_format_clock(at, now)} (in {format_duration(at - now)})"
+
+
+def _format_clock(at: float, now: float) -> str:
     clock = format_time(at)
-    is_today = clock[:10] == format_time(now)[:10]
-    return f"in {format_duration(at - now)} ({clock[11:] if is_today else clock})"
+    return clock[11:] if clock[:10] == format_time(now)[:10] else clock
 
 
 def browser_advice(number: int) -> str:
-    """What to do about URLs that wait for a run with a browser."""
+    """What to do about URLs that need a browser."""
     need = "1 URL needs a browser" if number == 1 else f"{number:,} URLs need a browser"
     return (
-        f"{need}: install one (`pip install 'tenax[browser]'`, and Chromium) and leave `browser` in `fetch.fallbacks`; "
-        "the next run visits what waits for it"
+        f"{need}: install one (`pip install 'tenax[browser]'`, and Chromium) and keep `browser` in `fetch.fallbacks`; "
+        "the next run visits them"
     )
 
 
 def describe_reason(key: str) -> str:
-    """A counted reason, such as `failed:dns` or `refused:robots`, in words; unknown ones are shown as they are."""
+    """A counted reason, such as `failed:dns` or `refused:robots`, as text; an unknown one as it is."""
     name = key.rpartition(":")[2]
     return _REASONS.get(name, name.replace("_", " "))
 
@@ -172,7 +179,7 @@ def format_counts(counts: Mapping[str, int]) -> list[str]:
 
 
 def rule_refusals(refusals: Mapping[str, int]) -> dict[str, int]:
-    """Refusals without those of limits: what these keep out is counted as it is now."""
+    """Refusals by rules. What limits keep out is counted separately."""
     return {name: count for name, count in refusals.items() if not limit_setting(name)}
 
 
@@ -187,7 +194,8 @@ def describe_cut_off(name: str, links: int, pages: int) -> str:
         case "max_sitemap_bytes":
             return f"{pluralize(pages, 'sitemap')} {_was_or_were(pages)} not read to the end {setting}"
         case "sitemap_read":
-            return f"{pluralize(pages, 'sitemap')} {_was_or_were(pages)} not read to the end (at most {limit_setting(name)})"
+            most = f"(at most {limit_setting(name)})"
+            return f"{pluralize(pages, 'sitemap')} {_was_or_were(pages)} not read to the end {most}"
         case "links_read":
             return (
                 f"{pluralize(pages, 'page')} {_was_or_were(pages)} not read to the end (at most {limit_setting(name)})"
@@ -209,24 +217,24 @@ def _was_or_were(number: int) -> str:
 
 _PARK_CAUSES = {
     "robots": "closed by robots.txt",
-    "guard": "address or port closed to us (see section `guard`)",
+    "guard": "address or port not allowed (see section `guard`)",
     "rules": "refused by the rules of this run",
-    "redirect": "redirected to where the rules do not allow",
-    "facets": "selections that show the same again",
-    "series": "pages of a series that show the same again",
+    "redirect": "redirected to a URL that the rules refuse",
+    "facets": "facets that repeat known pages",
+    "series": "pages of a series that repeat themselves",
 }
 
 
 def describe_parked(cause: str, count: int) -> str:
-    """Tasks that a setting keeps back."""
+    """URLs that a setting keeps back."""
     setting = f" (`{limit_setting(cause)}`)" if limit_setting(cause) else ""
     return f"{pluralize(count, 'URL')}: {_PARK_CAUSES.get(cause, cause)}{setting}"
 
 
 def format_sources(counts: Mapping[str, int]) -> list[str]:
-    """`1 seed`, `120 by links`, `14 by sitemaps`: how the URLs of a crawl came to it."""
+    """`1 seed`, `120 by links`, `1 by a sitemap`: how the URLs of a crawl were found."""
     known = [(number, _SOURCES[source]) for source in _SOURCES if (number := counts.get(source, 0))]
-    return [pluralize(number, word) if word == "seed" else f"{number:,} {word}" for number, word in known]
+    return [f"{number:,} {words[number != 1]}" for number, words in known]
 
 
 def join_words(words: Iterable[str]) -> str:

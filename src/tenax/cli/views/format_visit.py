@@ -1,4 +1,4 @@
-"""One visit in words: how it ended, how it was carried, what was measured, and what was planned."""
+"""One visit as text: outcome, measurements, validation and plan."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from tenax.model import (
 _HEADER_COLUMNS = 120
 _BODY_COLUMNS = 120
 _BODY_LINES = 5
-_VALIDATIONS = {"valid": "it reads like a page", "soft": "it may be no page yet", "hard": "it is no page"}
+_VALIDATIONS = {"valid": "valid page", "soft": "possibly not a page", "hard": "not a page"}
 
 
 def visit_lines(visit: VisitRecord) -> list[str]:
-    """All that is kept of a visit."""
+    """Everything stored about a visit."""
     fetch = visit.fetch
     lines = [outcome_text(visit.outcome)]
     if visit.attempt or visit.is_conditional:
-        asked = [f"after {format_values.pluralize(visit.attempt, 'failed attempt')}"] if visit.attempt else []
-        asked += ["asked for only if it has changed"] if visit.is_conditional else []
-        lines.append(", ".join(asked))
+        facts = [f"after {format_values.pluralize(visit.attempt, 'failed attempt')}"] if visit.attempt else []
+        facts += ["conditional request"] if visit.is_conditional else []
+        lines.append(", ".join(facts))
     is_page = isinstance(visit.outcome, Fetched) and not visit.outcome.url_list
     lines += [
         *_join_pairs(format_measurements(fetch)),
         *validation_lines(fetch, is_page or not isinstance(visit.outcome, Fetched)),
     ]
     if visit.candidate_count or visit.refusals:
-        left = ", ".join(format_values.format_counts(visit.refusals))
+        refused = ", ".join(format_values.format_counts(visit.refusals))
+        noun = "candidate link" if is_page else "candidate URL"
         lines.append(
-            f"{format_values.pluralize(visit.candidate_count, 'link' if is_page else 'URL')} offered"
-            + (f"; not followed: {left}" if left else "")
+            format_values.pluralize(visit.candidate_count, noun) + (f"; not followed: {refused}" if refused else "")
         )
     if fetch.headers:
         lines.append(f"headers: {'; '.join(header_lines(fetch))}")
@@ -60,34 +60,31 @@ def outcome_text(outcome: Outcome) -> str:
         case Fetched(status):
             return f"fetched, HTTP {status}"
         case Unchanged(why) if why:
-            return f"unchanged, not asked for: {why}"
+            return f"unchanged, no request: {why}"
         case Unchanged():
             return "unchanged, HTTP 304"
         case Redirected(status, to, why):
             return f"redirected, HTTP {status}, to {to}" + (f"; not followed: {why}" if why else "")
         case Deferred(until, why):
-            return f"put off until {format_values.format_time(until)}: {why}"
+            return f"deferred until {format_values.format_time(until)}: {why}"
         case Refused(why):
             return f"not fetched: {why.partition(': ')[2] or why}"
         case Rejected(why):
-            return f"answered, but not kept: {why}"
+            return f"rejected, not stored: {why}"
         case Failed(why, kind, is_site_wide):
-            whose = "; the host's trouble, so it does not count as an attempt" if is_site_wide else ""
+            whose = "; a failure of the host, so it does not count as an attempt" if is_site_wide else ""
             return f"failed, {format_values.describe_reason(kind)}: {why}{whose}"
 
 
 def _join_pairs(lines: list[str]) -> list[str]:
-    """A history is long: two lines of it in one."""
+    """Join pairs of lines, to keep a history short."""
     return [", ".join(map(sanitize_text, lines[at : at + 2])) for at in range(0, len(lines), 2)]
 
 
 def validation_lines(fetch: FetchRecord, is_page: bool = True) -> list[str]:
-    """What the reader thought of the answer, on what evidence, and how its letters were read.
-
-    Of a sitemap or a feed, what was wrong with it.
-    """
+    """Verdict, evidence and charset of a page; for a sitemap or a feed, what was wrong with it."""
     if not is_page:
-        return [f"read as far as it goes: {sanitize_text(fetch.evidence)}"] if fetch.evidence else []
+        return [f"read in part: {sanitize_text(fetch.evidence)}"] if fetch.evidence else []
     parts = [_VALIDATIONS[fetch.validation]] if fetch.validation else []
     parts += [f"evidence: {sanitize_text(fetch.evidence)}"] if fetch.evidence else []
     parts += describe_charset(fetch.charset_source)
@@ -95,7 +92,7 @@ def validation_lines(fetch: FetchRecord, is_page: bool = True) -> list[str]:
 
 
 def header_lines(fetch: FetchRecord) -> list[str]:
-    """The kept headers of the answer, a line each."""
+    """The stored headers of the answer, one per line."""
     return [
         truncate_middle(f"{sanitize_text(name)}: {sanitize_text(value)}", _HEADER_COLUMNS)
         for name, value in fetch.headers.items()
@@ -103,7 +100,7 @@ def header_lines(fetch: FetchRecord) -> list[str]:
 
 
 def error_body_lines(fetch: FetchRecord) -> list[str]:
-    """How the kept body of an error begins, made inert; no lines when none is kept."""
+    """The start of the stored error body, sanitized; no lines when none is stored."""
     if not fetch.error_body:
         return []
     written = [line for raw in fetch.error_body.splitlines() if (line := sanitize_text(raw).strip())]
@@ -113,25 +110,25 @@ def error_body_lines(fetch: FetchRecord) -> list[str]:
         if len(written) > _BODY_LINES
         else []
     )
-    return [f"it came with {format_values.pluralize(len(fetch.error_body), 'character')}:", *shown, *more]
+    return [f"error body, {format_values.pluralize(len(fetch.error_body), 'character')}:", *shown, *more]
 
 
 def plan_text(plan: Plan) -> str:
     match plan:
         case Reschedule(at, spends_attempt, transport, is_unconditional, why):
             if why:
-                return f"again from {format_values.format_time(at)} on: {why}"
-            parts = [f"again from {format_values.format_time(at)} on"]
+                return f"again after {format_values.format_time(at)}: {why}"
+            parts = [f"again after {format_values.format_time(at)}"]
             parts += [TRANSPORT_PHRASES[transport]] if transport is not None else []
-            parts += ["asking for the whole page"] if is_unconditional else []
-            parts += ["one attempt spent"] if spends_attempt else []
+            parts += ["without the stored copy"] if is_unconditional else []
+            parts += ["one failed attempt counted"] if spends_attempt else []
             return ", ".join(parts)
         case DeadLetter(cause) if plan.needs_browser:
-            return f"put aside until there is a browser: {cause}"
+            return f"waits for a browser: {cause}"
         case DeadLetter(cause):
             return f"given up: {cause}"
         case Park(cause) if cause.startswith("robots:"):
-            return "not fetched while robots.txt says so"
+            return "not fetched while robots.txt forbids it"
         case Park(cause):
-            return f"kept back until a run allows it: {cause}"
+            return f"kept back until the settings allow it: {cause}"
     return "done"

@@ -1,4 +1,4 @@
-"""What the asking verbs share: values as JSON."""
+"""Values as JSON, safe for terminals."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tenax.text.escaping import escape_json, escape_pieces
 
 
 def to_json(value: object, *, indent: int = 2) -> str:
-    """A value as JSON, indented for people or on one line (`indent=0`); inert on a terminal, exact for a program."""
+    """A value as JSON, indented or on one line (`indent=0`); control characters are escaped."""
     return escape_json(_encode_json(value, indent)).decode()
 
 
 def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
-    """The same, printed piece by piece: all of a page escaped would be held in several copies, of megabytes each."""
+    """Print a value piece by piece, to avoid several copies of a large page in memory."""
     print_pieces(_json_pieces(value))
 
 
 def _json_pieces(value: Mapping[str, object] | Sequence[object]) -> Iterator[str]:
-    """One part of the value after the other, put together as `to_json` would write the whole."""
+    """The output of `to_json` in pieces, one part of the value after another."""
     named = isinstance(value, Mapping)
     opened, closed = "{}" if named else "[]"
     parts = value.items() if isinstance(value, Mapping) else (("", one) for one in value)

@@ -1,4 +1,4 @@
-"""Links as lines: tables for people, JSON for programs, rows of a file; text of strangers inert in each."""
+"""Links as tables, JSON and CSV; text of pages is sanitized in all of them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _STATE_NAMES = {
 }
 _NOT_ADMITTED = "not admitted"
 _URL_SHARE, _TEXT_SHARE = 0.5, 0.22
-"""Of the width of a terminal."""
+"""Shares of the terminal width."""
 _REDRAW_SECONDS = 0.5
 
 T = TypeVar("T")
 
 
 class OutgoingLink(Value, frozen=True):
-    """A link of the page that was asked about, and what the database knows of where it leads."""
+    """A link on the page, and the state of its target in the database."""
 
     url: str
     text: str
@@ -47,7 +47,7 @@ class OutgoingLink(Value, frozen=True):
 
 
 class IncomingLink(Value, frozen=True):
-    """A link to what was asked about."""
+    """A link to the URL."""
 
     source: str
     text: str
@@ -61,7 +61,7 @@ class IncomingLink(Value, frozen=True):
 
 
 class TopUrl(Value, frozen=True):
-    """One of those that are linked to most."""
+    """One of the URLs with most links."""
 
     rank: int
     url: str
@@ -70,7 +70,7 @@ class TopUrl(Value, frozen=True):
 
 
 class _Edge(Value, frozen=True):
-    """A link as it is written to a file."""
+    """A link in an export file."""
 
     source: str
     target: str
@@ -90,12 +90,12 @@ def print_items(
 
 def outgoing_table(links: Sequence[OutgoingLink], style: TextStyle) -> list[str]:
     if not links:
-        return ["It leads nowhere."]
+        return ["The page has no links."]
     rows = [
         (_format_url(link.url), _format_text(link.text), _link_attributes(link), _state_name(link)) for link in links
     ]
     return [
-        *format_table(("leads to", "with the words", "marks", "state"), rows, style),
+        *format_table(("link to", "link text", "attributes", "state"), rows, style),
         "",
         f"{pluralize(len(links), 'link')}.",
     ]
@@ -103,10 +103,10 @@ def outgoing_table(links: Sequence[OutgoingLink], style: TextStyle) -> list[str]
 
 def incoming_table(links: Sequence[IncomingLink], style: TextStyle) -> list[str]:
     if not links:
-        return ["No page that was stored leads there."]
+        return ["No stored page links to it."]
     rows = [(_format_url(link.source), _format_text(link.text), _link_attributes(link)) for link in links]
     return [
-        *format_table(("found on", "with the words", "marks"), rows, style),
+        *format_table(("found on", "link text", "attributes"), rows, style),
         "",
         f"{pluralize(len(links), 'page')}.",
     ]
@@ -114,7 +114,7 @@ def incoming_table(links: Sequence[IncomingLink], style: TextStyle) -> list[str]
 
 def top_table(top_urls: Sequence[TopUrl], style: TextStyle) -> list[str]:
     if not top_urls:
-        return ["No link is followed anywhere."]
+        return ["There are no followed links."]
     rows = [(str(one.rank), _format_url(one.url), f"{one.in_links:,}", _format_score(one.score)) for one in top_urls]
     return format_table(("", "url", "in-links", "score"), rows, style, right_aligned=(0, 2, 3))
 
@@ -136,9 +136,9 @@ def _format_text(text: str) -> str:
 
 
 def _link_attributes(link: OutgoingLink | IncomingLink) -> str:
-    marks = ["in the article"] if link.is_in_article else []
+    attributes = ["in the article"] if link.is_in_article else []
     others = [word for word in link.rel.split() if word.lower() != "nofollow"]
-    return ", ".join([*marks, *(["nofollow"] if link.is_nofollow else []), *map(sanitize_text, others)])
+    return ", ".join([*attributes, *(["nofollow"] if link.is_nofollow else []), *map(sanitize_text, others)])
 
 
 EDGES_CSV_HEADER = csv_rows([_Edge.__struct_fields__])
@@ -161,7 +161,7 @@ def edges_json(source: str, links: Iterable[PageLink]) -> str:
 
 
 class ProgressLine:
-    """How far we are, on one line of a terminal; nothing where there is none."""
+    """Progress on one line of a terminal; prints nothing elsewhere."""
 
     def __init__(self, total: int) -> None:
         self.count = 0

@@ -1,4 +1,4 @@
-"""A page as a JSON line, a line of a table, or a Markdown file: each safe where it will be opened."""
+"""A page as a JSON line, a CSV line or a Markdown file, each safe to open."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from tenax.model import Page
 
 _COLUMNS = (
     "url", "status", "kind", "title", "headline", "authors", "published", "modified", "description", "abstract",
-    "site_name", "section", "keywords", "image", "language", "language_confidence", "words", "duplicate_of", "similarity",
-    "fetched", "canonical", "content_type", "content_hash", "content_length", "charset", "depth", "via", "links_count",
-    "duration_ms", "stale_since", "stale_why", "text", "article", "markdown",
+    "site_name", "section", "keywords", "image", "language", "language_confidence", "words", "duplicate_of",
+    "similarity", "fetched", "canonical", "content_type", "content_hash", "content_length", "charset", "depth", "via",
+    "links_count", "duration_ms", "stale_since", "stale_why", "text", "article", "markdown",
 )  # fmt: skip
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _MAX_SLUG_CHARS = 80
 _HASH_BYTES = 8
 
-# What would come alive when the file is shown as HTML: tags and autolinks, links and images, link definitions.
+# Active when the file is rendered as HTML: tags and autolinks, links and images, link definitions.
 _ACTIVE_MARKDOWN = re.compile(r"<|(?<=\])[(:\[]")
 _MARKDOWN_BLOCK = re.compile(r"^( {0,3})(#{1,6}(?=\s)|[-=]{3,}\s*$|```|~~~)", re.MULTILINE)
 
 
 def json_line(page: Page) -> str:
-    """The same line that a crawl writes, but for its number."""
+    """The line that a crawl writes to its JSONL file, without `seq`."""
     return encode_page_line(page, None).decode() + "\n"
 
 
 def csv_line(page: Page) -> str:
-    """Text cells that a spreadsheet could take for a formula begin with an apostrophe (OWASP, CSV injection)."""
+    """Cells that a spreadsheet could take for a formula are prefixed with an apostrophe (OWASP, CSV injection)."""
     cells = []
     for column in _COLUMNS:
         value = _column_value(page, column)
@@ -68,7 +68,7 @@ CSV_HEADER = _csv_row(_COLUMNS)
 
 
 def csv_rows(rows: Iterable[Iterable[str]]) -> str:
-    """Lines of any table, their cells as harmless as those of a page."""
+    """CSV lines with cells escaped like those of a page."""
     lines = io.StringIO()
     csv.writer(lines).writerows(map(_escape_cell, cells) for cells in rows)
     return lines.getvalue()
@@ -82,7 +82,7 @@ def _escape_cell(text: str) -> str:
 def to_markdown(page: Page) -> str:
     """Front matter, the title as heading, then the page's Markdown, or its text when there is none.
 
-    Neither does anything when it is shown: tags and links that are no links to the web stay text.
+    Safe to render: tags and links that are not http(s) stay text.
     """
     facts = {
         "title": page.title, "url": page.url, "author": "; ".join(page.authors), "published": page.published,
@@ -104,7 +104,7 @@ def _escape_text(text: str) -> str:
 
 
 def markdown_path(url: str) -> str:
-    """`host/path-HASH.md`: readable, safe on every file system, and different for different URLs."""
+    """`host/path-HASH.md`: readable, safe on every file system, unique per URL."""
     host, _, rest = url.partition("://")[2].partition("/")
     slug = re.sub(r"[^a-z0-9]+", "-", unquote(rest).lower()).strip("-")[:_MAX_SLUG_CHARS].strip("-") or "index"
     digest = hashlib.blake2b(url.encode(), digest_size=_HASH_BYTES).digest()

@@ -1,4 +1,4 @@
-"""One page for its reader: a head, paragraphs that fit the terminal, and what was decided about each block."""
+"""One extracted page for a terminal, and the decisions about its blocks."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tenax.extract.document import Content
 from tenax.text.masking import mask_reference, mask_url
 
 _WIDE = r"\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003fffd"
-# What a line may be broken after: spaces, and each character of scripts that have none, with the marks that may not
-# begin a line.
+# Pieces a line may be broken between: spaces, words, and single characters of scripts without spaces, together with
+# punctuation that may not begin a line.
 _PIECES = re.compile(rf"[^\S\n]+|[{_WIDE}][、。，．！？；：…」』）】》〉]*|[^\s{_WIDE}]+")
 _REFERENCES = ("canonical", "image", "base_href", "next_href")
 _MAX_REASON_COLUMNS = 48
@@ -25,13 +25,13 @@ _BLOCK_PREFIX = "  ✓ 0.00  "
 
 
 def content_fields(content: Content, url: str | None) -> dict[str, Any]:
-    """Everything, for JSON, with the page's own address first. What is empty is left out, but not of a link."""
+    """All fields for JSON, the URL first. Empty fields are left out, except in links."""
     whole: dict[str, Any] = {"url": mask_url(url)} if url is not None else {}
     whole |= msgspec.to_builtins(content)
     if content.links:
         links = (msgspec.structs.replace(link, href=mask_reference(link.href)) for link in content.links)
         whole["links"] = list(map(msgspec.structs.asdict, links))
-    # As written, a reference may have a user and a password.
+    # A reference as written may contain a user name and a password.
     whole |= {name: mask_reference(whole[name]) for name in _REFERENCES if whole.get(name)}
     if content.feeds:
         whole["feeds"] = list(map(mask_reference, content.feeds))
@@ -39,12 +39,12 @@ def content_fields(content: Content, url: str | None) -> dict[str, Any]:
 
 
 def format_content(content: Content, text: str, style: TextStyle) -> list[str]:
-    """Headline, byline and date, then the paragraphs, in lines that fit."""
+    """Headline, byline and date, then the paragraphs, wrapped to the terminal."""
     room = terminal_width()
     headline = sanitize_text(content.headline or content.title)
     lines = [style.bold(line) for line in wrap_text(headline, room)]
     lines += [style.dim(line) for line in wrap_text(_byline(content), room)]
-    # Many an article begins with its own headline, which stands here already.
+    # Many articles repeat their headline as the first paragraph.
     for paragraph in _drop_headline(sanitize_text(text, keep_lines=True).split("\n"), headline):
         lines += ["", *wrap_text(paragraph, room)] if paragraph.strip() else []
     return lines[1:] if lines and not lines[0] else lines
@@ -62,7 +62,7 @@ def _drop_headline(paragraphs: list[str], headline: str) -> list[str]:
 
 
 def wrap_text(text: str, max_width: int) -> list[str]:
-    """A paragraph in lines of at most `max_width` columns, whatever its script; a long URL is never cut in two."""
+    """Wrap a paragraph of any script to `max_width` columns; a long URL is never split."""
     lines = [""]
     used = 0
     for piece in _PIECES.findall(text):
@@ -77,7 +77,7 @@ def wrap_text(text: str, max_width: int) -> list[str]:
 
 
 def format_blocks(blocks: Sequence[ExplainedBlock], style: TextStyle) -> list[str]:
-    """A line for every block, in the order of the page, and a last one that counts."""
+    """A line for every block in page order, then the totals."""
     room = min(max(display_width(block.why) for block in blocks), _MAX_REASON_COLUMNS)
     return [*(_format_block(block, room, style) for block in blocks), "", *_block_totals(blocks)]
 
@@ -92,7 +92,7 @@ def _format_block(block: ExplainedBlock, reason_width: int, style: TextStyle) ->
 
 
 def _truncate_end(text: str, max_width: int) -> str:
-    """What fits of it: here the first words tell most."""
+    """Cut at the end: the first words matter most here."""
     if display_width(text) <= max_width:
         return text
     shown, used = "", 0
@@ -106,5 +106,6 @@ def _truncate_end(text: str, max_width: int) -> str:
 
 def _block_totals(blocks: Sequence[ExplainedBlock]) -> Iterator[str]:
     kept = [block for block in blocks if block.is_kept]
-    chars, of = sum(len(block.text) for block in kept), sum(len(block.text) for block in blocks)
-    yield f"  {format_count(len(kept))} of {format_count(len(blocks))} blocks kept, {format_count(chars)} of {format_count(of)} characters"
+    kept_chars, all_chars = (sum(len(block.text) for block in some) for some in (kept, blocks))
+    shown = f"{format_count(len(kept))} of {format_count(len(blocks))} blocks kept"
+    yield f"  {shown}, {format_count(kept_chars)} of {format_count(all_chars)} characters"

@@ -1,4 +1,4 @@
-"""The picture of a running crawl on a terminal: compact, calm, redrawn four times a second."""
+"""The live view of a running crawl on a terminal, redrawn four times a second."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _MAX_WIDTH = 120
 
 
 class LiveView:
-    """A view for people; log lines appear above it, and it is gone when the crawl ends."""
+    """A live view. Log lines appear above it; it disappears when the crawl ends."""
 
     interval_seconds = 0.25
 
     def __init__(self, seeds: Sequence[str], name: str, *, max_pages: int = 0, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
-        # Drawn from the event loop, not from a thread of rich's: progress may only be read there.
+        # Drawn from the event loop, not from a thread of rich: progress may only be read there.
         self._live = Live(console=self._console, auto_refresh=False, transient=True, redirect_stdout=False)
         self._seeds, self._name, self._max_pages = tuple(seeds), name, max_pages
         self._rates: deque[float] = deque(maxlen=_RATE_SAMPLES)
@@ -48,16 +48,16 @@ class LiveView:
         self._live.update(self.render(progress), refresh=True)
 
     def on_stopping(self) -> None:
-        """Shown by the next frame; it knows from the progress."""
+        """The next frame shows it, from the progress."""
 
     def finish(self, progress: Progress) -> None:
-        """The summary says it all."""
+        """Nothing: the summary follows."""
 
     def end(self) -> None:
         self._live.stop()
 
     def render(self, progress: Progress) -> RenderableType:
-        """What is shown for this progress. Lines are cut, never wrapped, so the picture keeps its height."""
+        """One frame. Lines are truncated, never wrapped, so the view keeps its height."""
         room = min(self._console.width, _MAX_WIDTH)
         lines = [
             Text(),
@@ -66,7 +66,7 @@ class LiveView:
             _labelled_line("pages", self._pages_text(progress)),
             _labelled_line("queue", _queue_text(progress)),
             _labelled_line("hosts", _hosts_text(progress)),
-            *[_labelled_line("", rest) for rest in _backoff_lines(progress, room - _LABEL_COLUMNS)],
+            *[_labelled_line("", line) for line in _backoff_lines(progress, room - _LABEL_COLUMNS)],
             _labelled_line("failures", _failures_text(progress)),
             Text(),
             _stop_hint(progress),
@@ -98,7 +98,7 @@ class LiveView:
 
 
 def sparkline(rates: Sequence[float] | deque[float]) -> str:
-    """The last seconds' rates as little bars, the tallest for the fastest."""
+    """The rates of the last seconds as bars; the fastest is tallest."""
     most = max(rates, default=0.0)
     if most <= 0:
         return ""
@@ -110,7 +110,7 @@ def _labelled_line(label: str, value: Text) -> Text:
 
 
 def _progress_bar(done: int, known: int) -> Text:
-    """How much of what is known so far is done; what is known may still grow. It reads without colour too."""
+    """The done share of the known URLs, which may still grow. Readable without colour."""
     filled = round(_BAR_COLUMNS * done / known) if known else 0
     filled = min(filled, _BAR_COLUMNS)
     return Text.assemble(("━" * filled, "cyan"), ("─" * (_BAR_COLUMNS - filled), "bright_black"))
@@ -128,23 +128,23 @@ def _queue_text(progress: Progress) -> Text:
 def _hosts_text(progress: Progress) -> Text:
     text = Text(f"{progress.hosts_active:,} active")
     if progress.hosts_backing_off:
-        text.append(f"   {progress.hosts_backing_off:,} resting", "yellow")
+        text.append(f"   {progress.hosts_backing_off:,} backing off", "yellow")
     return text
 
 
 def _backoff_lines(progress: Progress, max_width: int) -> list[Text]:
-    """A line a host: who, how much longer, why."""
-    resting = progress.backing_off[:_MAX_BACKOFFS_SHOWN]
-    origins = [truncate_middle(sanitize_text(rest.origin), max_width // 2) for rest in resting]
-    waits = [format_values.format_elapsed(rest.until - progress.now) for rest in resting]
+    """One line per host: host, remaining time, reason."""
+    shown = progress.backing_off[:_MAX_BACKOFFS_SHOWN]
+    origins = [truncate_middle(sanitize_text(host.origin), max_width // 2) for host in shown]
+    waits = [format_values.format_elapsed(host.until - progress.now) for host in shown]
     wide = max(map(cell_len, origins), default=0), max(map(len, waits), default=0)
     lines = []
-    for rest, origin, wait in zip(resting, origins, waits, strict=True):
+    for host, origin, wait in zip(shown, origins, waits, strict=True):
         space = " " * (wide[0] - cell_len(origin))
         lines.append(
-            Text.assemble(origin, space, (f"  {wait:>{wide[1]}}  ", "yellow"), (sanitize_text(rest.why), "dim"))
+            Text.assemble(origin, space, (f"  {wait:>{wide[1]}}  ", "yellow"), (sanitize_text(host.why), "dim"))
         )
-    more = progress.hosts_backing_off - len(resting)
+    more = progress.hosts_backing_off - len(shown)
     return [*lines, Text(f"and {more:,} more", "dim")] if more > 0 else lines
 
 
@@ -152,11 +152,11 @@ def _failures_text(progress: Progress) -> Text:
     counted = format_values.format_counts(progress.failures)
     if not counted:
         return Text("none", "dim")
-    rest = len(counted) - _MAX_FAILURES_SHOWN
-    return Text("   ".join(counted[:_MAX_FAILURES_SHOWN]) + (f"   and {rest} more" if rest > 0 else ""))
+    more = len(counted) - _MAX_FAILURES_SHOWN
+    return Text("   ".join(counted[:_MAX_FAILURES_SHOWN]) + (f"   and {more} more" if more > 0 else ""))
 
 
 def _stop_hint(progress: Progress) -> Text:
     if progress.is_stopping:
-        return Text(" Finishing what is in flight; press Ctrl-C again to stop at once.", style="yellow")
-    return Text(" Ctrl-C finishes what is in flight and stops.", style="dim")
+        return Text(" Finishing visits in flight; press Ctrl-C again to stop at once.", style="yellow")
+    return Text(" Ctrl-C finishes visits in flight and stops.", style="dim")

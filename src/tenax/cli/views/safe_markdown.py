@@ -1,7 +1,7 @@
-"""Markdown of strangers' pages, made such that showing it does nothing: no tag begins, no link leaves the web.
+"""Makes Markdown of untrusted pages safe to render: no HTML tags, no links with other schemes than http(s).
 
-What is in fenced code stays as it is. When it is not sure where such a block ends, nothing counts as code from there
-on: a backslash too many is seen, a tag would be obeyed.
+Fenced code stays unchanged. When the end of a code block is uncertain, nothing after it counts as code: an extra
+backslash is only visible, a tag would be executed.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import re
 _FENCE = re.compile(r"( {0,3})(`{3,}+(?=[^`]*$)|~{3,}+)(.*)")
 _TAG = re.compile(r"(?<!\\)((?:\\\\)*)<(?=[a-zA-Z/!?])")
 _LINK = re.compile(r"(\]\(|\]:)(\s*<?\s*)(?!https?://)([^\s)>]*)", re.IGNORECASE)
-_MAY_HAVE_SCHEME = re.compile(r"[:&\\]")  # a scheme, or what may turn out to be one
+_MAY_HAVE_SCHEME = re.compile(r"[:&\\]")  # a scheme, or an escape that may produce one
 
 
 def sanitize_markdown(markdown: str) -> str:
-    """The same to a reader; a link to anything but the web leads nowhere."""
+    """The same text; links with other schemes point to `#`."""
     parts: list[str] = []
     text: list[str] = []
     fence, is_sure = "", True
@@ -29,7 +29,7 @@ def sanitize_markdown(markdown: str) -> str:
             parts += [_escape_lines(text), line] if text else [line]
             text, fence = [], mark[2]
         else:
-            is_sure = is_sure and mark is None  # a list's own block may end where the list does
+            is_sure = is_sure and mark is None  # an indented block may end with its list
             text.append(line)
     return "\n".join([*parts, _escape_lines(text)] if text else parts)
 

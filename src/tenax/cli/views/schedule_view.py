@@ -1,4 +1,4 @@
-"""What is due when, and why: the schedule of a crawl for people."""
+"""The schedule of a crawl: what is due when, and why."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _DUE_RANGES = {
     "week": "within a week",
     "later": "later",
 }
-_NEW_TASK_REASON = "new: found and not visited yet"
+_NEW_TASK_REASON = "new: not visited yet"
 
 
 def format_schedule(due_tasks: DueTasks, style: TextStyle) -> list[str]:
     if not any(due_tasks.due_within.values()):
-        return ["Nothing is waiting: nothing is due.", "`tenax crawl URL --continuous` visits pages again."]
+        return ["No URL is waiting.", "`tenax crawl URL --continuous` visits pages again."]
     counts = [
         (name, format_values.pluralize(due_tasks.due_within.get(key, 0), "URL")) for key, name in _DUE_RANGES.items()
     ]
@@ -40,7 +40,7 @@ def format_schedule(due_tasks: DueTasks, style: TextStyle) -> list[str]:
 
 
 def _format_due_tasks(due_tasks: DueTasks, style: TextStyle) -> list[str]:
-    """A line for each task, or two where one would have to be cut: why it is due is what the reader came for."""
+    """One line per task, or more when a line would be truncated: the reason must stay readable."""
     rows = [
         (_format_due(line, due_tasks.now), sanitize_text(line.url), sanitize_text(_due_reason(line)))
         for line in due_tasks.tasks

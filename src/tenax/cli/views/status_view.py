@@ -1,4 +1,4 @@
-"""A crawl at a glance: counts, hosts, what is due when, and if nothing is moving: why."""
+"""The status of a crawl: counts, hosts, what is due next, and why nothing moves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from tenax.database import HostStatus, Status
 _MAX_HOSTS_SHOWN = 10
 
 
-def format_status(status: Status, name: str, resume: str, style: TextStyle) -> list[str]:
+def format_status(status: Status, name: str, resume: str, style: TextStyle, *, jsonl: str = "pages.jsonl") -> list[str]:
+    """`jsonl` is the name of the events file."""
     started = f"started {format_values.format_time(status.created_at)}"
     running = style.green(_format_workers(status)) if status.is_running else style.dim("not running")
     result = [f"{style.bold(sanitize_text(name))}   {running}   {style.dim(started)}", ""]
@@ -25,7 +26,7 @@ def format_status(status: Status, name: str, resume: str, style: TextStyle) -> l
         ("pages", _format_pages(status, style)),
         ("settled", format_values.pluralize(status.settled, "URL")),
         ("waiting", _format_waiting(status)),
-        ("dead letters", _format_dead_letters(status)),
+        ("failed URLs", _format_failed_urls(status)),
         (
             "received",
             f"{format_values.format_size(status.wire_bytes)}, {format_values.format_size(status.body_bytes)} decoded",
@@ -44,8 +45,11 @@ def format_status(status: Status, name: str, resume: str, style: TextStyle) -> l
             "kept back", [format_values.describe_parked(cause, count) for cause, count in sorted(status.parked.items())]
         ),
     ]
-    for sink, cursor in sorted(status.cursors.items()):
-        rows.append((f"told {sanitize_text(sink)}", _format_delivered_events(cursor.seq, status.events)))
+    written = [
+        _format_written_events(jsonl if sink == "jsonl" else sink.capitalize(), cursor.seq, status.events)
+        for sink, cursor in sorted(status.cursors.items())
+    ]
+    rows += _list_rows("events", written)
     result += [*format_pairs(rows, style), ""]
     if status.busiest:
         result += [*_host_table(status, style), ""]
@@ -75,20 +79,15 @@ def _format_waiting(status: Status) -> str:
     )
 
 
-def _format_dead_letters(status: Status) -> str:
-    waits = (
-        f", {format_values.format_count(status.needs_browser)} of them for want of a browser"
-        if status.needs_browser
-        else ""
-    )
-    return format_values.format_count(status.dead) + waits
+def _format_failed_urls(status: Status) -> str:
+    number = status.needs_browser
+    needs = f", {number:,} of them {'needs' if number == 1 else 'need'} a browser" if number else ""
+    return format_values.format_count(status.dead) + needs
 
 
-def _format_delivered_events(seq: int, events: int) -> str:
-    behind = events - seq
-    return f"{format_values.pluralize(seq, 'event')}" + (
-        f", {format_values.format_count(behind)} to go" if behind > 0 else ", all of them"
-    )
+def _format_written_events(target: str, seq: int, events: int) -> str:
+    queued = f", {events - seq:,} queued" if events > seq else ""
+    return f"{format_values.pluralize(seq, 'event')} written to {target}{queued}"
 
 
 def _count_rows(name: str, counts: dict[str, int]) -> list[tuple[str, str]]:
@@ -116,11 +115,10 @@ def _host_table(status: Status, style: TextStyle) -> list[str]:
     rows = []
     for line in status.busiest[:_MAX_HOSTS_SHOWN]:
         host = line.host
-        rows.append([
-            truncate_middle(sanitize_text(host.origin), 40), format_values.format_count(line.waiting), format_values.format_count(host.page_count),
-            format_values.format_count(host.error_count), truncate_middle(_format_next_request(line, status.now), max(terminal_width() - 72, 24)),
-        ])  # fmt: skip
-    head = ("host", "waiting", "pages", "errors", "next turn")
+        counts = map(format_values.format_count, (line.waiting, host.page_count, host.error_count))
+        request = truncate_middle(_format_next_request(line, status.now), max(terminal_width() - 72, 24))
+        rows.append([truncate_middle(sanitize_text(host.origin), 40), *counts, request])
+    head = ("host", "waiting", "pages", "errors", "next request")
     more = status.hosts - len(rows)
     end = [f"  {style.dim(f'and {more:,} more')}"] if more > 0 else []
     return format_table(head, rows, style, right_aligned=(1, 2, 3)) + end
@@ -138,26 +136,25 @@ def _format_next_request(line: HostStatus, now: float) -> str:
 
 
 def _idle_reason_lines(status: Status, resume: str, style: TextStyle) -> list[str]:
-    """What moves the crawl, or what keeps it."""
+    """Why nothing moves, and how to resume; empty while the crawl works."""
     if not status.waiting:
         if status.needs_browser:
             return [f"Nothing else is waiting. {format_values.browser_advice(status.needs_browser)}."]
         if status.dead:
-            return ["Nothing is waiting. `tenax dead-letters list` shows what was given up."]
+            return ["Nothing is waiting. `tenax dead-letters list` shows the failed URLs."]
         if status.cut_off or status.parked:
-            return ["Nothing is waiting. Limits or settings keep URLs out, see above; raise them and resume."]
+            return ["Nothing is waiting. Limits or settings keep URLs out, see above; change them and resume."]
         return ["Nothing is waiting: the crawl is complete."]
-    resting = [line for line in status.busiest if line.host.backoff_reason and line.host.next_at > status.now]
+    backing_off = [line for line in status.busiest if line.host.backoff_reason and line.host.next_at > status.now]
     result = []
-    if not status.due_now and resting:
-        first = min(resting, key=lambda line: line.host.next_at).host
-        until = format_values.format_due_time(first.next_at, status.now).removeprefix("in ")
-        which = "The host rests" if len(resting) == 1 else "All hosts with work rest, the first"
+    if not status.due_now and backing_off:
+        first = min(backing_off, key=lambda line: line.host.next_at).host
+        until = format_values.format_until(first.next_at, status.now)
+        many = "All hosts with waiting URLs are backing off, the first"
+        which = "The host is backing off" if len(backing_off) == 1 else many
         result.append(f"{which} until {until}: {sanitize_text(first.backoff_reason)}.")
     elif not status.due_now and status.next_due is not None:
-        result.append(
-            f"Nothing is due before {format_values.format_due_time(status.next_due, status.now).removeprefix('in ')}."
-        )
+        result.append(f"Nothing is due before {format_values.format_until(status.next_due, status.now)}.")
     if not status.is_running:
-        result.append(f"Nothing moves because nobody is crawling. Resume with:  {style.bold(sanitize_text(resume))}")
+        result.append(f"No process is crawling. Resume with:  {style.bold(sanitize_text(resume))}")
     return result

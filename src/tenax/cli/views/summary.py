@@ -1,4 +1,4 @@
-"""What a person reads when a run has ended: what came of it, where it is, and what to try next."""
+"""The summary at the end of a run: results, files, and next steps."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _FAILURE_OUTCOMES = ("failed", "rejected", "refused")
 
 
 class Report(Value, frozen=True):
-    """Everything the summary speaks about."""
+    """The input of the summary."""
 
     options: CrawlOptions
     ending: Ending
     progress: Progress
     status: Status
     jsonl: str = ""
-    """The events file in the output directory; empty when there is none."""
+    """The events file in the directory of the crawl; empty when there is none."""
 
 
 def format_summary(report: Report, style: TextStyle) -> list[str]:
@@ -39,7 +39,7 @@ def format_summary(report: Report, style: TextStyle) -> list[str]:
     ]
     rows += wrap_list("found", format_values.format_sources(status.found), terminal_width() - 16)
     if missed := status.outcomes.get("missed", 0):
-        rows.append(("guesses", f"{format_values.format_count(missed)} with nothing new there"))
+        rows.append(("guesses", f"{format_values.format_count(missed)} found nothing new"))
     if unchanged := status.outcomes.get("unchanged", 0):
         saved = f" (saved {format_values.format_size(status.saved_bytes)})" if status.saved_bytes else ""
         rows.append(("unchanged", format_values.pluralize(unchanged, "visit") + saved))
@@ -55,7 +55,7 @@ def format_summary(report: Report, style: TextStyle) -> list[str]:
     ]
     rows += [("kept back" if at == 0 else "", sanitize_text(line)) for at, line in enumerate(kept_back)]
     if status.dead:
-        rows.append(("dead letters", format_values.format_count(status.dead)))
+        rows.append(("failed URLs", format_values.format_count(status.dead)))
     if status.needs_browser:
         rows.append(("browser", format_values.browser_advice(status.needs_browser)))
     if status.waiting:
@@ -67,14 +67,14 @@ def format_summary(report: Report, style: TextStyle) -> list[str]:
 
 
 def format_brief_summary(report: Report, style: TextStyle) -> list[str]:
-    """For those who asked for quiet: nothing when all went well."""
+    """With --quiet: nothing when the crawl is complete."""
     if report.ending is Ending.COMPLETE and not report.status.needs_browser:
         return []
     return [closing_line(report, style), *_resume_lines(report, style)]
 
 
 def closing_line(report: Report, style: TextStyle) -> str:
-    """How the run ended, in one line."""
+    """How the run ended."""
     match report.ending:
         case Ending.COMPLETE:
             if report.status.needs_browser:
@@ -83,14 +83,14 @@ def closing_line(report: Report, style: TextStyle) -> str:
         case Ending.LIMITED:
             return (
                 style.yellow("Crawl limited:")
-                + f" nothing waits, but {format_values.join_words(_limit_lines(report.status))}."
+                + f" no URL is waiting, but {format_values.join_words(_limit_lines(report.status))}."
             )
         case Ending.PAGE_LIMIT:
-            return style.green("Page limit reached:") + " to go on, resume with another --max-pages or with none."
+            return style.green("Page limit reached:") + " resume with a higher --max-pages, or without it."
         case Ending.MAX_IDLE:
-            return style.yellow("Stopped for now:") + " every host with work left is resting."
+            return style.yellow("Stopped for now:") + " every host with waiting URLs is backing off."
         case Ending.INTERRUPTED:
-            return style.yellow("Interrupted:") + " everything in flight was finished and is stored."
+            return style.yellow("Interrupted:") + " all visits in flight were finished and stored."
         case Ending.NOTHING_STORED:
             seed = quote_shell_word(mask_url(report.options.seeds[0]))
             advice = f"`{report.options.program} explain {seed} {report.options.location.flags}` says why"
@@ -98,7 +98,7 @@ def closing_line(report: Report, style: TextStyle) -> str:
 
 
 def _limit_lines(status: Status) -> list[str]:
-    """What limits kept out, and the setting of each."""
+    """What limits kept out, each with its setting."""
     cut = [
         format_values.describe_cut_off(name, count.links, count.pages) for name, count in sorted(status.cut_off.items())
     ]
@@ -126,17 +126,18 @@ def _format_pages(report: Report, style: TextStyle) -> str:
 
 
 def _format_run_time(progress: Progress) -> str:
-    """Of this run; all else in the summary is counted over every run of the crawl."""
+    """Of this run; other figures in the summary cover all runs of the crawl."""
     seconds = progress.elapsed_seconds
     speed = progress.pages_this_run / seconds if seconds > 0 else 0.0
     return f"{format_values.format_duration(seconds)}   {speed:,.1f} pages/s"
 
 
 def _reason_rows(name: str, counts: dict[str, int]) -> list[tuple[str, str]]:
-    """A reason a line, most first; the name stands beside the first."""
+    """One reason per line, most frequent first; the name is on the first line."""
     counted = [sanitize_text(line) for line in format_values.format_counts(counts)]
-    rest = counted[_MAX_REASONS_SHOWN:]
-    shown = counted[:_MAX_REASONS_SHOWN] + ([f"and {len(rest)} more reasons; see `status`"] if rest else [])
+    more = len(counted) - _MAX_REASONS_SHOWN
+    hint = [f"and {format_values.pluralize(more, 'more reason')}; see `tenax status`"] if more > 0 else []
+    shown = counted[:_MAX_REASONS_SHOWN] + hint
     return [(name if index == 0 else "", line) for index, line in enumerate(shown)]
 
 
@@ -155,22 +156,22 @@ def _location_rows(report: Report) -> list[tuple[str, str]]:
 
 def _backoff_lines(report: Report, style: TextStyle) -> list[str]:
     progress = report.progress
-    lines = [style.dim("Resting")]
-    for rest in progress.backing_off[:_MAX_HOSTS_SHOWN]:
-        until = format_values.format_due_time(rest.until, progress.now)
-        lines.append(f"  {sanitize_text(rest.origin)}  until {until.removeprefix('in ')}: {sanitize_text(rest.why)}")
+    lines = [style.dim("Backing off")]
+    for host in progress.backing_off[:_MAX_HOSTS_SHOWN]:
+        until = format_values.format_until(host.until, progress.now)
+        lines.append(f"  {sanitize_text(host.origin)}  until {until}: {sanitize_text(host.why)}")
     more = progress.hosts_backing_off - min(len(progress.backing_off), _MAX_HOSTS_SHOWN)
     return lines + ([f"  and {format_values.pluralize(more, 'more host')}"] if more > 0 else [])
 
 
 def _next_steps(report: Report, style: TextStyle) -> list[str]:
     program, flags = report.options.program, report.options.location.flags
-    steps = [(f"{program} status {flags}".rstrip(), "counts, hosts, what is due")]
+    steps = [(f"{program} status {flags}".rstrip(), "counts, hosts, what is due next")]
     for url, meaning in report.options.examples:
         steps.append((f"{program} explain {quote_shell_word(url)} {flags}".rstrip(), meaning))
-    steps.append((f"{program} export --format markdown {flags}".rstrip(), "a file for every page"))
+    steps.append((f"{program} export --format markdown {flags}".rstrip(), "one file per page"))
     if report.status.dead:
-        steps.append((f"{program} dead-letters list {flags}".rstrip(), "what was given up, and why"))
+        steps.append((f"{program} dead-letters list {flags}".rstrip(), "failed URLs and their causes"))
     room = max(len(command) for command, _ in steps)
     fits = room + 4 + max(len(meaning) for _, meaning in steps) <= terminal_width()
     lines = [style.dim("Try next")]
@@ -182,11 +183,11 @@ def _next_steps(report: Report, style: TextStyle) -> list[str]:
 
 
 def _resume_lines(report: Report, style: TextStyle) -> list[str]:
-    """The last line, when something is left to do."""
+    """The command that resumes, when something is left to do."""
     resume, status = sanitize_text(report.options.resume_command), report.status
     has_ended = report.ending in (Ending.COMPLETE, Ending.NOTHING_STORED)
     if not resume or (has_ended and not status.waiting and not status.needs_browser):
         return []
-    again = f"{MASK} is the password you typed; it is not kept: type it again, or set a variable"
+    again = f"{MASK} is the password you typed; it is not stored: type it again, or set a variable"
     hint = [style.dim(f"{again} such as TENAX_DATABASE_URL.")] if MASK in resume else []
     return [*hint, f"Resume with:  {style.bold(resume)}"]

@@ -1,4 +1,4 @@
-"""Lines for a terminal or a file: columns that meet, a little colour where it is wanted, text of strangers inert."""
+"""Text output: tables, wrapping, colour and printing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PIECE_CHARS = 16_384
 
 
 class TextStyle:
-    """Colour, or none of it when the reader is a file or asked for none (https://no-color.org)."""
+    """Terminal colours; none for files or with NO_COLOR (https://no-color.org)."""
 
     def __init__(self, is_coloured: bool = False) -> None:
         self._is_coloured = is_coloured
@@ -60,12 +60,12 @@ class TextStyle:
 
 
 def print_lines(lines: Iterable[str], stream: TextIO | None = None) -> None:
-    """Print lines whatever the terminal's encoding; what it cannot show is replaced, never a crash."""
+    """Print lines. Characters outside the encoding of the stream are replaced."""
     print_pieces((piece for line in lines for piece in _split_line(line)), stream)
 
 
 def print_pieces(pieces: Iterable[str], stream: TextIO | None = None) -> None:
-    """The same of pieces of text, of which some end lines."""
+    """Like `print_lines`, for pieces of text that contain their own line ends."""
     stream = stream or sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
     with translate_os_errors(STANDARD_OUTPUT):
@@ -75,19 +75,19 @@ def print_pieces(pieces: Iterable[str], stream: TextIO | None = None) -> None:
 
 
 def _split_line(line: str) -> Iterator[str]:
-    """A line and its end. It may be a whole page: what is written at once is held in several copies meanwhile."""
+    """Split a line into pieces: it may be a whole page, and each write copies its text several times."""
     for at in range(0, len(line), _PIECE_CHARS):
         yield line[at : at + _PIECE_CHARS]
     yield "\n"
 
 
 def terminal_width() -> int:
-    """The width to fill: the terminal's, within reason."""
+    """Columns of the terminal, from 60 to 160."""
     return max(60, min(shutil.get_terminal_size((100, 24)).columns, 160))
 
 
 def display_width(text: str) -> int:
-    """Columns the text takes: wide characters two, combining ones none."""
+    """Columns of the text: two for wide characters, none for combining ones."""
     if text.isascii():
         return len(text)
     return sum(
@@ -96,7 +96,7 @@ def display_width(text: str) -> int:
 
 
 def truncate_middle(text: str, max_width: int) -> str:
-    """The text in at most `max_width` columns; the middle gives way, because URLs differ at their ends."""
+    """Cut the middle to fit `max_width` columns: URLs differ at their ends."""
     if display_width(text) <= max_width:
         return text
     left = (max_width - 1) // 2
@@ -114,7 +114,7 @@ def _take_columns(text: str, max_width: int) -> str:
 
 
 def wrap_paragraph(text: str, indent: str, max_width: int | None = None) -> list[str]:
-    """A paragraph in lines that all start with `indent`; a long URL is never cut in two."""
+    """Wrap a paragraph; each line starts with `indent`; a long URL is never split."""
     return textwrap.wrap(
         text, max_width or terminal_width(), initial_indent=indent, subsequent_indent=indent,
         break_long_words=False, break_on_hyphens=False,
@@ -122,14 +122,14 @@ def wrap_paragraph(text: str, indent: str, max_width: int | None = None) -> list
 
 
 def format_pairs(rows: Iterable[tuple[str, str]], style: TextStyle, *, indent: str = "  ") -> list[str]:
-    """Names on the left, values on the right; a row without a name goes on with the one above."""
+    """Names on the left, values on the right; an empty name continues the row above."""
     rows = list(rows)
     room = max((display_width(name) for name, _ in rows), default=0)
     return [f"{indent}{style.dim(name)}{' ' * (room - display_width(name))}  {value}".rstrip() for name, value in rows]
 
 
 def wrap_list(name: str, parts: Iterable[str], max_width: int) -> list[tuple[str, str]]:
-    """Rows for `format_pairs`: the parts one after the other with commas, in as many lines as they need."""
+    """Rows for `format_pairs`: the parts joined by commas, on as many lines as needed."""
     lines: list[str] = []
     for part in parts:
         if lines and display_width(lines[-1]) + display_width(part) + 3 <= max_width:
@@ -144,7 +144,7 @@ def wrap_list(name: str, parts: Iterable[str], max_width: int) -> list[tuple[str
 def format_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], style: TextStyle, *, right_aligned: Iterable[int] = ()
 ) -> list[str]:
-    """Columns under a dim head; those in `right_aligned` are numbers and stand to the right."""
+    """Columns under a dim heading; `right_aligned` are the indexes of number columns."""
     right_aligned = set(right_aligned)
     cells = [list(head), *[list(row) for row in rows]]
     rooms = [max(display_width(row[index]) for row in cells) for index in range(len(head))]

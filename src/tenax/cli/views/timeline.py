@@ -1,4 +1,4 @@
-"""The life of a URL as a timeline people can read."""
+"""The history of a URL as a timeline."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from tenax.urls.describe_admission import RuleVerdict
 
 _TIME_COLUMNS = 19
 _NAME_COLUMNS = 10
-_NEVER_SEEN = "Never offered: no stored page links to it, and no sitemap or feed that was read lists it."
+_NEVER_SEEN = "Never found: no stored page links to it, and no sitemap or feed that was read lists it."
 
 
 class Explanation(Value, frozen=True):
-    """All that is known about one URL, and what the rules say to it."""
+    """Everything known about one URL, and the verdicts of the rules."""
 
     typed_url: str
     url: str
     now: float
     normalization_changes: tuple[str, ...] = ()
-    """What normalisation did to the URL as it was typed."""
+    """What normalisation changed in the typed URL."""
     is_seed: bool = False
     history: UrlHistory | None = None
-    """None: the crawl never took it."""
+    """None: never admitted."""
     depth: int = 1
-    """By which it was judged."""
+    """Used for the verdicts."""
     links: LinkSearch | None = None
-    """For a URL that the crawl never took: who leads there."""
+    """The links to it, for a URL that was never admitted."""
     cut_off: tuple[CutOff, ...] = ()
-    """The limits that kept it out, each with the page where it did."""
+    """The limits that kept it out, each with the page."""
     verdicts: tuple[RuleVerdict, ...] = ()
     host: HostRecord | None = None
     robots_allows: bool | None = None
-    """None: the host's robots.txt was never asked for."""
+    """None: robots.txt of the host was never fetched."""
     is_private: bool = False
 
 
@@ -50,10 +50,10 @@ class TimelineEvent(Value, frozen=True):
 
 
 def format_timeline(explanation: Explanation, style: TextStyle) -> list[str]:
-    """The headline, then what happened in order."""
+    """The headline, then the events in order."""
     lines = [style.bold(sanitize_text(explanation.url)), *wrap_paragraph(headline(explanation), "  "), ""]
-    for moment in timeline_events(explanation):
-        lines += _format_event(moment, style)
+    for event in timeline_events(explanation):
+        lines += _format_event(event, style)
     return lines
 
 
@@ -74,7 +74,7 @@ def _color_mark(line: str, style: TextStyle) -> str:
 
 
 def headline(explanation: Explanation) -> str:
-    """Where it stands now, in a sentence."""
+    """The current state in one sentence."""
     history = explanation.history
     if history is None:
         return _describe_not_admitted(explanation)
@@ -83,22 +83,24 @@ def headline(explanation: Explanation) -> str:
         return f"Waiting to be visited{again}{_due_phrase(history, explanation.now)}."
     if history.state is TaskState.DEAD and (history.cause or "").startswith(NEEDS_BROWSER):
         why = sanitize_text(history.cause or "").partition(": ")[2]
-        return f"Waits for a run with a browser: {why}. `tenax dead-letters replay` tries it without one."
+        return f"Waits for a run with a browser: {why}. `tenax dead-letters replay` visits it without one."
     if history.state is TaskState.DEAD:
-        return f"Given up: {sanitize_text(history.cause or 'no cause was kept')}. `tenax dead-letters replay` tries it again."
+        cause = sanitize_text(history.cause or "no cause was stored")
+        return f"Given up: {cause}. `tenax dead-letters replay` visits it again."
     if history.state is TaskState.PARKED:
         return _describe_parked(history.cause or "")
     if history.page is not None:
         stored = f"Visited and stored, as {_describe_page_kind(history.page)}"
         if history.page.stale_since is None:
             return f"{stored}."
-        return f"{stored}; stale since {format_values.format_time(history.page.stale_since)}: {sanitize_text(history.page.stale_why)}."
+        since = format_values.format_time(history.page.stale_since)
+        return f"{stored}; stale since {since}: {sanitize_text(history.page.stale_why)}."
     last = history.visits[-1].outcome if history.visits else None
     if isinstance(last, Fetched) and last.url_list:
-        return f"Read as a {last.url_list}: what it lists was offered to the crawl."
+        return f"Read as a {last.url_list}: its URLs are candidates for the crawl."
     if last is None:
         return "Settled."
-    why = "Guessed, and nothing is there" if is_missed_guess(history) else "Settled without a page"
+    why = "Guessed, but it does not exist" if is_missed_guess(history) else "Settled without a page"
     return f"{why}: {sanitize_text(outcome_text(last))}."
 
 
@@ -107,7 +109,7 @@ def _describe_parked(cause: str) -> str:
     if name == "robots":
         return f"Not fetched: {sanitize_text(why)}."
     setting = limit_setting(name) or name
-    return f"Kept back by a setting, `{setting}`: {sanitize_text(why)}. A run whose settings allow it visits it."
+    return f"Kept back by a setting, `{setting}`: {sanitize_text(why)}. A run with other settings visits it."
 
 
 def _describe_page_kind(page: Page) -> str:
@@ -125,9 +127,9 @@ def _describe_not_admitted(explanation: Explanation) -> str:
         first = explanation.cut_off[0]
         if explanation.robots_allows is False:
             return (
-                f"Cut off by `{first.limit}`: {sanitize_text(first.via)} leads to it. robots.txt would refuse it, too."
+                f"Cut off by `{first.limit}`: {sanitize_text(first.via)} links to it. robots.txt would also refuse it."
             )
-        return f"Cut off by `{first.limit}`: {sanitize_text(first.via)} leads to it. Raise the limit and resume to take it up."
+        return f"Cut off by `{first.limit}`: {sanitize_text(first.via)} links to it. Raise the limit and resume."
     if explanation.links is not None and explanation.links.pages:
         return _describe_unfollowed(explanation.links)
     unseen = _describe_unseen(explanation.links)
@@ -135,47 +137,49 @@ def _describe_not_admitted(explanation: Explanation) -> str:
         return f"{unseen} It would be admitted, then refused by robots.txt."
     if explanation.is_private:
         return (
-            f"{unseen} It would be admitted, then refused by the guard, because the address is private; typed "
-            "as a seed it is allowed."
+            f"{unseen} It would be admitted, then refused by the SSRF guard, because the address is private; as a "
+            "typed seed it is allowed."
         )
-    return f"{unseen} Every rule lets it pass: it would be admitted when one does, unless a limit cuts it off."
+    return f"{unseen} Every rule allows it: it is admitted as soon as one does, unless a limit cuts it off."
 
 
 def _describe_unfollowed(links: LinkSearch) -> str:
     first = sanitize_text(links.pages[0].url)
     match links.unfollowed_reason:
         case "nofollow":
-            return f"Never admitted: every link to it is marked nofollow, the one on {first} too."
+            return f"Never admitted: every link to it is marked nofollow, also the one on {first}."
         case "sources" if links.is_url_list:
-            return f"Not read: {first} names it as a URL list, and such are not looked for (`discovery.sources`)."
+            return (
+                f"Not read: {first} links to it as a sitemap or feed, and these are turned off (`discovery.sources`)."
+            )
         case "sources":
-            return f"Never admitted: {first} leads to it, and links are not followed there (`discovery.sources`)."
+            return f"Never admitted: {first} links to it, and links are not followed there (`discovery.sources`)."
         case "host":
-            return f"Not read: {first} names it as a URL list, but its host is none that the seeds name."
+            return f"Not read: {first} links to it as a sitemap or feed, but no seed is on its host."
         case "duplicate":
             return f"Never admitted: links of duplicates are not followed (`duplicates.follow`), and {first} is one."
     return (
-        f"Not admitted yet: {sanitize_text(links.pages[0].url)} leads to it, and every rule lets it pass now; "
-        "the next run takes it up."
+        f"Not admitted yet: {sanitize_text(links.pages[0].url)} links to it, and every rule allows it now; "
+        "the next run admits it."
     )
 
 
 def _describe_unseen(links: LinkSearch | None) -> str:
-    """What is known of a URL that nothing kept leads to."""
+    """For a URL without a stored link to it."""
     if links is not None and links.pages_without_links:
         pages = format_values.pluralize(links.pages_without_links, "stored page")
-        return f"Not seen, as far as is known: the links of {pages} are not kept."
+        return f"Not found in the stored links; the links of {pages} are not stored."
     if links is not None and links.possible_cut_offs:
         first = links.possible_cut_offs[0]
         return (
-            f"Not seen. It may be in what `{first.limit}` cut off at {sanitize_text(first.via)}; no stored page links to it, "
-            "and no sitemap or feed lists it as far as those were read."
+            f"Not found. It may be in the part of {sanitize_text(first.via)} that `{first.limit}` cut off; no stored "
+            "page links to it, and no sitemap or feed lists it as far as it was read."
         )
     return _NEVER_SEEN
 
 
 def timeline_events(explanation: Explanation) -> list[TimelineEvent]:
-    """The timeline."""
+    """The timeline in order."""
     result = []
     if explanation.normalization_changes:
         steps = "; ".join(explanation.normalization_changes)
@@ -203,7 +207,7 @@ def timeline_events(explanation: Explanation) -> list[TimelineEvent]:
 
 
 def _link_lines(links: LinkSearch) -> tuple[str, ...]:
-    """Who leads there."""
+    """The pages that link to it."""
     lines = [f"{_link_phrase(page)} {page.url}{', nofollow' if page.is_nofollow else ''}" for page in links.pages]
     more = links.count - len(links.pages)
     return (
@@ -215,29 +219,27 @@ def _link_lines(links: LinkSearch) -> tuple[str, ...]:
 
 def _link_phrase(page: LinkingPage) -> str:
     if page.is_url_list:
-        return "named as a URL list by"
+        return "linked as a sitemap or feed by"
     return "listed in" if page.url_list_kind else "from"
 
 
 def _discovery_event(history: UrlHistory, host: HostRecord | None) -> TimelineEvent:
-    hops = [f"{hop.url} answered HTTP {hop.status} and led on" for hop in history.chain]
-    place = f"depth {history.depth}, priority {history.priority.name.lower()}"
-    return TimelineEvent("found", (describe_source(history, host), *hops, place), history.discovered_at)
+    hops = [f"{hop.url} redirected, HTTP {hop.status}" for hop in history.chain]
+    rank = f"depth {history.depth}, priority {history.priority.name.lower()}"
+    return TimelineEvent("found", (describe_source(history, host), *hops, rank), history.discovered_at)
 
 
 def _admission_event(explanation: Explanation) -> TimelineEvent:
     if explanation.is_seed:
-        return TimelineEvent("admitted", ("✓ seed: a person named it, no rule is asked",))
+        return TimelineEvent("admitted", ("✓ seed: the rules do not apply to seeds",))
     if explanation.history is not None and (what := find_url_list_kind(explanation.history, explanation.host)):
-        return TimelineEvent("admitted", (f"✓ {what}: it is no page, so no rule but that of its host is asked",))
+        return TimelineEvent("admitted", (f"✓ {what}: not a page, so only the rule for its host applies",))
     if explanation.links is not None and explanation.links.is_url_list:
-        return TimelineEvent(
-            "judged", ("it is named as a URL list, not as a page: no rule but that of its host is asked",)
-        )
+        return TimelineEvent("judged", ("a sitemap or feed, not a page: only the rule for its host applies",))
     history = explanation.history
     lines = tuple(f"{'✓' if verdict.passed else '✗'} {verdict.rule}: {verdict.why}" for verdict in explanation.verdicts)
     if history is not None and history.depth == 0 and history.source is Source.REDIRECT:
-        entry = "✓ include: not asked, because a seed leads here"
+        entry = "✓ include: does not apply, because a seed redirects here"
         lines = tuple(entry if line.startswith("✗ include:") else line for line in lines)
     if history is not None:
         return TimelineEvent("admitted", lines)
@@ -247,7 +249,7 @@ def _admission_event(explanation: Explanation) -> TimelineEvent:
 
 def _admission_basis(explanation: Explanation) -> str:
     is_linked = explanation.links is not None and explanation.links.depth is not None
-    return "judged now, by the rules as they are" if is_linked else "judged now, as if a seed linked to it"
+    return "by the current rules" if is_linked else "by the current rules, as if a seed linked to it"
 
 
 def _visit_event(number: int, visit: VisitRecord) -> TimelineEvent:
@@ -265,9 +267,9 @@ def _page_event(page: Page) -> TimelineEvent:
     facts += [f"{page.charset} by {page.charset_source}" if page.charset_source else page.charset]
     lines = [f"“{page.title}”" if page.title else "without a title", ", ".join(facts)]
     lines += [f"duplicate of {page.duplicate_of}, similarity {page.similarity:.2f}"] if page.duplicate_of else []
-    told = [f"by {', '.join(page.authors)}"] if page.authors else []
-    told += [f"published {page.published}"] if page.published else []
-    lines += [", ".join(told)] if told else []
+    byline = [f"by {', '.join(page.authors)}"] if page.authors else []
+    byline += [f"published {page.published}"] if page.published else []
+    lines += [", ".join(byline)] if byline else []
     lines += [f"canonical {page.canonical}"] if page.canonical and page.canonical != page.url else []
     if page.etag or page.last_modified:
         validators = [f"ETag {page.etag}"] if page.etag else []
@@ -279,9 +281,9 @@ def _page_event(page: Page) -> TimelineEvent:
 
 
 def _waiting_lines(history: UrlHistory, now: float) -> tuple[str, ...]:
-    turn = next_request_line(history.host, now) if history.host is not None else None
+    request = next_request_line(history.host, now) if history.host is not None else None
     waiting = f"waiting{_due_phrase(history, now)}"
-    return (waiting, turn) if turn is not None else (waiting,)
+    return (waiting, request) if request is not None else (waiting,)
 
 
 def _due_phrase(history: UrlHistory, now: float) -> str:

@@ -1,4 +1,4 @@
-"""What `tenax sitemap` and `tenax feed` share: their flags, and how dates and answers are put."""
+"""Flags and formats shared by `tenax sitemap` and `tenax feed`."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ DATE_COLUMNS = 16
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, url_help: str, limit_help: str, line_noun: str) -> None:
-    """`url_help`, `limit_help` and `line_noun` say what is asked for, what --limit does, and what stands on a line of JSON."""
+    """`line_noun` names what one line of JSON contains."""
     parser.add_argument("url", metavar="URL", help=url_help)
-    parser.add_argument("--limit", metavar="N", type=_positive_int, help=f"{limit_help}; default: all")
-    parser.add_argument("--json", action="store_true", help=f"print JSON lines, for programs: one {line_noun} on each")
-    parser.add_argument("--proxy", metavar="URL", action="append", help="go through this proxy; may be repeated")
+    parser.add_argument("--limit", metavar="N", type=_positive_int, help=f"{limit_help} (default: all)")
+    parser.add_argument("--json", action="store_true", help=f"print JSON lines, one {line_noun} per line")
+    parser.add_argument("--proxy", metavar="URL", action="append", help="use this proxy; may be repeated")
     settings.add_config_arguments(parser)
 
 
 def _positive_int(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text[:18])):
-        raise argparse.ArgumentTypeError(f"`{text}` is no number from 1 on")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number from 1")
     return int(text[:18])
 
 
 def is_missing(outcome: Outcome) -> bool:
-    """The host has answered, and has nothing of the kind."""
+    """Whether the host answered that there is no such document."""
     from tenax.model import Failed, FailureKind, Rejected
 
     if isinstance(outcome, Failed):
@@ -38,7 +38,7 @@ def is_missing(outcome: Outcome) -> bool:
 
 
 def format_date(at: float | None) -> str:
-    """In UTC, as sitemaps and feeds are; without a time where there is none."""
+    """In UTC; without the time at midnight, which means a plain date. Empty for None."""
     from datetime import UTC, datetime
 
     if at is None:

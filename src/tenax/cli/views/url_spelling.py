@@ -1,4 +1,4 @@
-"""How a URL as typed became the one spelling the crawl uses, in words."""
+"""Describes what normalisation changed in a typed URL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PORT_SUFFIX = re.compile(r":\d*$")
 
 
 def describe_normalization(typed_url: str, url: str) -> tuple[str, ...]:
-    """What normalisation changed, part by part; nothing when both are the same."""
+    """The changes, part by part; empty when both URLs are equal."""
     typed_url = typed_url.strip()
     if typed_url == url:
         return ()
@@ -19,7 +19,7 @@ def describe_normalization(typed_url: str, url: str) -> tuple[str, ...]:
             urlsplit(url),
         )
     except ValueError:  # looser than the WHATWG parser in places, stricter in others
-        return ("spelled as browsers do",)
+        return ("normalised as in browsers",)
     found = [
         *_host_changes(typed_url, before, after),
         *_path_changes(before, after),
@@ -27,7 +27,7 @@ def describe_normalization(typed_url: str, url: str) -> tuple[str, ...]:
     ]
     if before.fragment or typed_url.endswith("#"):
         found.append("fragment dropped")
-    return tuple(found) or ("spelled as browsers do",)
+    return tuple(found) or ("normalised as in browsers",)
 
 
 def _host_changes(typed_url: str, before: SplitResult, after: SplitResult) -> list[str]:
@@ -41,7 +41,7 @@ def _host_changes(typed_url: str, before: SplitResult, after: SplitResult) -> li
     name = _PORT_SUFFIX.sub("", name)
     spelled = _PORT_SUFFIX.sub("", after.netloc)
     if name != spelled:
-        found.append("host in lower case" if name.lower() == spelled else "host in its one spelling")
+        found.append("host in lower case" if name.lower() == spelled else "host normalised")
     if has_port and not _PORT_SUFFIX.search(after.netloc):
         found.append("default port dropped")
     return found
@@ -49,12 +49,12 @@ def _host_changes(typed_url: str, before: SplitResult, after: SplitResult) -> li
 
 def _path_changes(before: SplitResult, after: SplitResult) -> list[str]:
     if (before.path or "/") == after.path:
-        return [] if before.path else ["empty path is /"]
+        return [] if before.path else ["empty path set to /"]
     if unquote(before.path) == unquote(after.path):
-        return ["escapes in their one spelling"]
+        return ["escapes normalised"]
     if before.path.rstrip("/") == after.path:
         return ["trailing slash dropped"]
-    return ["path in its one spelling"]
+    return ["path normalised"]
 
 
 def _query_changes(before: str, after: str) -> list[str]:
