@@ -179,7 +179,7 @@ WRONG = [
     (("worker",), r"a worker needs a database on a server: --database postgresql://host/database, or database\.url"),
     (
         ("crawl", "a.example", "--restart", "--database", "postgresql://a/b"),
-        r"--restart sets a directory aside; for .*",
+        r"--restart needs a directory; for .*",
     ),
     (("status", "--dir", "x", "--database", "postgresql://a/b"), r".*give --dir or --database, not both"),
     (
@@ -192,13 +192,16 @@ WRONG = [
     ),
     (("seed", "--file", ".", "--database", "postgresql://a/b"), r"\.: cannot be read: Is a directory"),
     (("seed", "--file", "noise.txt", "--database", "postgresql://a/b"), r"noise\.txt: cannot be read: it is not UTF-8"),
-    (("db", "init"), r"the tables of a crawl in a directory make themselves; for a server give --database .*"),
-    (("worker", "--config", "site.toml"), r"site\.toml: .*`hosts\.url` holds for the whole crawl and cannot be .*"),
+    (
+        ("db", "init"),
+        r"the tables of a crawl in a directory are created automatically; for a server give --database .*",
+    ),
+    (("worker", "--config", "site.toml"), r"site\.toml: .*`redis\.url` holds for the whole crawl and cannot be .*"),
 ]
 
 
 @pytest.mark.parametrize(("words", "says"), WRONG, ids=[" ".join(words) for words, _ in WRONG])
 def test_what_makes_no_sense(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
     (tmp_path / "noise.txt").write_bytes(b"\xff\xfe\x00")
-    (tmp_path / "site.toml").write_text('[site."a.example".hosts]\nurl = "redis://a"\n')
+    (tmp_path / "site.toml").write_text('[site."a.example".redis]\nurl = "redis://a"\n')
     assert re.fullmatch(says, complaint(tenax(*words, cwd=tmp_path), 2))

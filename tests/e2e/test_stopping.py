@@ -35,7 +35,7 @@ def test_a_signal_ends_it_gently_and_it_goes_on(calm: Demo, tmp_path: Path, numb
     stopped = ended(process)
     assert stopped.code == 130
     assert "finishing visits in flight" in stopped.err
-    assert "Interrupted: everything in flight was finished and is stored." in stopped.out
+    assert "Interrupted: all visits in flight were finished and stored." in stopped.out
     assert stopped.out.splitlines()[-1] == f"Resume with:  python -m tenax crawl --dir {tmp_path}"
     assert "Traceback" not in stopped.err
     before = len(page_lines(tmp_path))

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from tenax.config import LoadedConfig, Setting
 
 NAME = "config"
-DESCRIPTION = "Show each setting, its value and its source: default, file, environment variable, site table or flag."
+DESCRIPTION = (
+    "Show each setting, its value and its source. A source is a default, a file, a variable, a site table or a flag."
+)
 EXAMPLES = """\
   tenax config
   tenax config --all                                        with descriptions and environment variables

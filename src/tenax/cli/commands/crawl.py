@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--max-pages", metavar="N", help="stop after this many pages (default: no limit)")
     what.add_argument("--max-depth", metavar="N", help="maximum number of links from a seed (default: 10)")
     pattern = "a glob for the whole URL, or /a regular expression/; may be repeated"
-    what.add_argument("--include", metavar="PATTERN", action="append", help=f"visit only URLs that match {pattern}")
+    what.add_argument("--include", metavar="PATTERN", action="append", help=f"visit only URLs that match: {pattern}")
     what.add_argument("--exclude", metavar="PATTERN", action="append", help="never visit URLs that match; same syntax")
     what.add_argument(
         "--discover",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tenax.config import Config
 
 NAME = "schedule"
-DESCRIPTION = "Put the URLs of a YAML file into the queue of the page-fetcher, each at its own interval."
+DESCRIPTION = "Put the URLs of a YAML file into the queue of the page-fetcher. Each URL is sent once per interval."
 EXAMPLES = """\
   tenax schedule seeds.yaml
   tenax schedule seeds.yaml --once
