@@ -1,6 +1,6 @@
-"""Draws docs/architecture.svg: packages by floor, what they import, and the way of one URL through them.
+"""Draws docs/architecture.svg: packages by layer, their imports, and the path of one URL through them.
 
-Part of what `scripts/docs` writes. The facts are read by `docs/packages.py`; here they get their places.
+Run by `scripts/docs`. `docs/packages.py` reads the facts; this module does the layout.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BAND, _BADGE_INSET = 10, 24
 _LEGEND_COLUMNS, _LEGEND_ROW = 3, 48
 
 _FREE_COLUMNS = {"fetch": (1, 2)}
-"""Columns of the widest row left free beside a package that has a row to itself: the way of a URL passes there."""
+"""Columns of the widest row left free beside a package that has a row to itself: the path of a URL passes there."""
 
 _STYLE = """\
 text { font: 12.5px system-ui, sans-serif; fill: #1f2328 }
@@ -39,19 +39,19 @@ text { font: 12.5px system-ui, sans-serif; fill: #1f2328 }
 .name { font: 600 15px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace }
 .uses { font: 11px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #59636e }
 .import { stroke: #afb8c1; fill: none } .head { fill: #afb8c1 }
-.way { stroke: #0f766e; stroke-width: 2.5; fill: none; stroke-linejoin: round; stroke-linecap: round }
+.path { stroke: #0f766e; stroke-width: 2.5; fill: none; stroke-linejoin: round; stroke-linecap: round }
 .badge { fill: #0f766e; stroke: #ffffff; stroke-width: 2 }
 .number { font-weight: 700; fill: #ffffff; text-anchor: middle }
 .what { fill: #59636e }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3 } .panel { fill: #0d1117 } .box { fill: #161b22; stroke: #30363d } .band { stroke: #30363d }
   .uses, .what { fill: #9198a1 } .import { stroke: #6e7681 } .head { fill: #6e7681 }
-  .way { stroke: #2dd4bf } .badge { fill: #2dd4bf; stroke: #0d1117 } .number { fill: #04211d }
+  .path { stroke: #2dd4bf } .badge { fill: #2dd4bf; stroke: #0d1117 } .number { fill: #04211d }
 }"""
 
 
 class Box(NamedTuple):
-    """A package, and where it stands."""
+    """A package and its position."""
 
     package: Package
     row: int
@@ -66,7 +66,7 @@ class Box(NamedTuple):
 
 
 class Badge(NamedTuple):
-    """A step of the way, at the edge of its package."""
+    """A step of the path, at the edge of its package."""
 
     box: Box
     x: float
@@ -82,7 +82,7 @@ def svg() -> str:
     height = bottom + math.ceil(len(steps) / _LEGEND_COLUMNS) * _LEGEND_ROW + _BAND + 1.5 * _MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height:g}" role="img">',
-        "<title>The packages of Tenax, what they import, and the way of a URL through them</title>",
+        "<title>The packages of Tenax, what they import, and the path of a URL through them</title>",
         f"<style>\n{_STYLE}\n</style>",
         '<marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path class="head" d="M0 0L8 4L0 8z"/></marker>',
@@ -90,14 +90,14 @@ def svg() -> str:
         _band(boxes),
         *_imports(boxes),
         *(part for box in boxes.values() for part in _drawn(box)),
-        *_way(badges),
+        *_path(badges),
         *_legend(steps, bottom + _BAND + _MARGIN),
         "</svg>\n",
     ]
     return "\n".join(parts)
 
 
-# ---- where everything stands --------------------------------------------------------------------------------
+# ---- layout --------------------------------------------------------------------------------
 
 
 def place(found: Mapping[str, Package]) -> dict[str, Box]:
@@ -121,7 +121,7 @@ def place(found: Mapping[str, Package]) -> dict[str, Box]:
 
 def _height(package: Package, width: float) -> float:
     sentence, uses = _texts(package, width)
-    below = _BADGE if width > _WIDE else 0  # steps stand on the bottom edge of wide packages
+    below = _BADGE if width > _WIDE else 0  # steps are on the bottom edge of wide packages
     return _PADDING * 2 + _TITLE + len(sentence) * _LINE + (len(uses) * _SMALL_LINE + 4 if uses else 0) + below
 
 
@@ -133,9 +133,9 @@ def _texts(package: Package, width: float) -> tuple[list[str], list[str]]:
 
 
 def place_badges(boxes: dict[str, Box], steps: Sequence[Step]) -> list[Badge]:
-    """On the top edge of a package; on the bottom edge where the way comes back from below.
+    """On the top edge of a package; on the bottom edge where the path comes back from below.
 
-    In a wide package a step stands above or below the step it is joined to, so the line between them is straight.
+    In a wide package a step is above or below the step it is joined to, so the line between them is straight.
     """
     homes = [boxes[step.module.partition(".")[0]] for step in steps]
     narrow = min(box.width for box in boxes.values())
@@ -167,14 +167,14 @@ def _joined_x(homes: Sequence[Box], own: Sequence[float], at: int) -> float:
 
 
 def _band(boxes: dict[str, Box]) -> str:
-    """Around the lowest floor, which all others use."""
+    """Around the lowest layer, which all others use."""
     low = boxes[LOOSE]
     x, y, height = _MARGIN - _BAND, low.y - _BAND, low.height + 2 * _BAND
     return f'<rect class="band" x="{x:g}" y="{y:g}" width="{_WIDTH - 2 * x:g}" height="{height:g}" rx="9"/>'
 
 
 def _imports(boxes: dict[str, Box]) -> Iterator[str]:
-    """Thin arrows to the next floor only; what else a package imports stands in it."""
+    """Thin arrows to the next layer only; the other imports of a package are listed in its box."""
     lowest = boxes[LOOSE].row
     for box in boxes.values():
         below = [boxes[name] for name in box.package.uses if boxes[name].row == box.row + 1]
@@ -187,7 +187,7 @@ def _imports(boxes: dict[str, Box]) -> Iterator[str]:
 
 
 def _nearest(box: Box, target: Box) -> tuple[float, float]:
-    """Where an arrow begins and ends: straight down, in the middle of what they have in common, if they have."""
+    """Where an arrow begins and ends: straight down in the middle of their overlap, if they overlap."""
     left, right = max(box.x, target.x), min(box.x + box.width, target.x + target.width)
     if left < right:
         return (left + right) / 2, (left + right) / 2
@@ -200,24 +200,24 @@ def _arrow(x: float, y: float, to_x: float, to_y: float) -> str:
     return f'<path class="import" marker-end="url(#head)" d="M{x:g} {y:g}L{to_x:g} {to_y - 1:g}"/>'
 
 
-def _way(badges: Sequence[Badge]) -> Iterator[str]:
+def _path(badges: Sequence[Badge]) -> Iterator[str]:
     lanes: Counter[int] = Counter()
     for start, end in pairwise(badges):
-        yield f'<path class="way" d="{_route(start, end, lanes)}"/>'
+        yield f'<path class="path" d="{_route(start, end, lanes)}"/>'
     for number, badge in enumerate(badges, 1):
         yield f'<circle class="badge" cx="{badge.x:g}" cy="{badge.y:g}" r="{_BADGE}"/>'
         yield f'<text class="number" x="{badge.x:g}" y="{badge.y + 4:g}">{number}</text>'
 
 
 def _route(start: Badge, end: Badge, lanes: Counter[int]) -> str:
-    """Straight where nothing stands between them, else along a lane above the lower row."""
+    """Straight where nothing is between them, else along a lane above the lower row."""
     is_near = abs(start.x - end.x) < start.box.width / 2 + end.box.width / 2 + _GAP
     if start.x == end.x or (start.y == end.y and (start.box is end.box or is_near)):
         return f"M{start.x:g} {start.y:g}L{end.x:g} {end.y:g}"
     row = max(start.box.row, end.box.row)
     lanes[row] += 1
     lane = max(start.box.y, end.box.y) - _BADGE - lanes[row] * _LANE
-    # A badge that is come to and left on the same side has a line on either side of its middle.
+    # A badge with both lines on the same side has one on either side of its middle.
     x, to_x = start.x + _CORNER, end.x - _CORNER if start.y == end.y else end.x
     return _rounded([(x, start.y), (x, lane), (to_x, lane), (to_x, end.y)])
 

@@ -1,4 +1,4 @@
-"""The capacity model as tables: its figures, and what follows from them."""
+"""The capacity model as tables: its figures and its results."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from docs.wording import counted, number, table
 
 
 def capacity_figures() -> str:
-    """What the capacity model is computed from."""
+    """The input figures of the capacity model."""
     rows = [
         [one.meaning, f"{number(one.value)} {one.unit}".strip(), one.source] for one in _capacity_figures().values()
     ]
-    return table(("figure", "value", "where from"), rows)
+    return table(("figure", "value", "source"), rows)
 
 
 def capacity_needs() -> str:
-    """What each target asks for."""
+    """The resources for each target."""
     given = _capacity_figures()
     rows = []
     for target in capacity.TARGETS:
@@ -32,7 +32,7 @@ def capacity_needs() -> str:
         ])  # fmt: skip
     head = (
         "pages", "hosts", "pages/s", "worker cores", "their memory", "PostgreSQL servers", "their cores",
-        "database on disk", "Redis", "Kafka, a week", "bandwidth", "hosts asked at a time",
+        "database on disk", "Redis", "Kafka, a week", "bandwidth", "hosts visited at a time",
     )  # fmt: skip
     return table(head, rows)
 

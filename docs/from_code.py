@@ -1,4 +1,4 @@
-"""What the code says of itself, as the documents show it: settings, commands, exit codes and metrics."""
+"""Settings, commands, exit codes, metrics and the package layout, taken from the code for the documents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 
 from docs.wording import table
 from tenax.cli.parser import EXIT_CODES
-from tenax.cli.settings import FLAGS
+from tenax.cli.settings import FLAGS, flag_spelling
 from tenax.cli.verbs import VERBS
 from tenax.config import Config, Setting, all_settings
 from tenax.metrics import METRICS, Metric
@@ -38,7 +38,7 @@ _HEAD_OF_SETTINGS = ("setting", "default", "accepts", "meaning")
 
 def _named(setting: Setting) -> str:
     flag = next((name for name, key in FLAGS.items() if key == setting.key), None)
-    return f"`{setting.key}`" + (f"<br>`--{flag.replace('_', '-')}`" if flag else "")
+    return f"`{setting.key}`" + (f"<br>`{flag_spelling(flag)}`" if flag else "")
 
 
 def _default(setting: Setting) -> str:
@@ -50,7 +50,7 @@ def _default(setting: Setting) -> str:
 
 
 def _accepts(setting: Setting) -> str:
-    """What may be set: the kind of value and its bounds, in words."""
+    """The type of the value and its bounds, in words."""
     if get_origin(setting.type) is Literal:
         return ", ".join(f"`{choice}`" for choice in get_args(setting.type))
     if setting.is_list:
@@ -62,14 +62,14 @@ def _accepts(setting: Setting) -> str:
 
 
 def page_fetcher_settings() -> str:
-    """The page-fetcher's own, by the name of their variable."""
+    """The settings of the page-fetcher, by variable name."""
     own = [setting for setting in all_settings() if setting.section == "page_fetcher"]
     rows = [[f"`{setting.variables[-1]}`", _default(setting), _accepts(setting), setting.meaning] for setting in own]
     return table(("variable", "default", "accepts", "meaning"), rows)
 
 
 def exit_codes() -> dict[int, str]:
-    """Every code the program ends with, and its meaning, as `tenax --help` lists them."""
+    """Every exit code and its meaning, as in `tenax --help`."""
     return {int(code): meaning for code, meaning in _EXIT_CODE.findall(EXIT_CODES)}
 
 
@@ -83,7 +83,7 @@ def metric_table(metrics: Sequence[Metric] = METRICS) -> str:
 
 
 def verb_parsers() -> dict[str, argparse.ArgumentParser]:
-    """Each verb's arguments, by its name."""
+    """The argument parser of each verb."""
     parsers = {}
     for verb in VERBS:
         parsers[verb.NAME] = argparse.ArgumentParser(prog=f"tenax {verb.NAME}", add_help=False)
@@ -92,7 +92,7 @@ def verb_parsers() -> dict[str, argparse.ArgumentParser]:
 
 
 def command_reference() -> str:
-    """A section for every verb: its sentence, its arguments, its examples."""
+    """A section for every verb: description, arguments, examples."""
     sentences = {verb.NAME: (verb.DESCRIPTION, verb.EXAMPLES) for verb in VERBS}
     blocks = []
     for name, parser in verb_parsers().items():
@@ -112,7 +112,7 @@ def _spelled(action: argparse.Action) -> str:
 
 
 def _aligned_comments(lines: str) -> str:
-    """In the help a remark follows two spaces or more; in a shell it needs a `#`."""
+    """In the help a comment follows two or more spaces; in a shell it needs a `#`."""
     return re.sub(r" {2,}(?=\S)", "  # ", lines)
 
 
@@ -125,12 +125,12 @@ GROUPS = (
     ("services", "trace", "demo"),
     ("cli",),
 )
-"""From the bottom to the top, as tests/test_architecture.py holds them."""
+"""From the bottom to the top, as in tests/test_architecture.py."""
 _WIDTH = 110
 
 
 def layout() -> str:
-    """The packages with their first sentence and the modules in them, and what lies beside them."""
+    """The packages with their first sentence and their modules, and the modules beside them."""
     loose = " ".join(sorted(file.stem for file in SOURCE.glob("*.py") if not file.stem.startswith("__")))
     groups = [f"src/tenax/\n  {loose}", *("\n".join(map(_package, group)) for group in GROUPS)]
     return "```text\n" + "\n\n".join(groups) + "\n```"

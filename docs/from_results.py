@@ -1,4 +1,4 @@
-"""What was measured, as the documents show it: tables of each benchmark, from what its last full run wrote."""
+"""Benchmark results as tables for the documents, from the files of the last full runs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SETTING = re.compile(r"workers_(?P<workers>\d+)_rows_(?P<rows>\d+)")
 
 
 def result(name: str) -> dict[str, Any] | None:
-    """What a benchmark wrote when it was last run in full."""
+    """The stored result of the last full run of a benchmark."""
     file = RESULTS / f"{name}.json"
     return json.loads(file.read_text("utf-8")) if file.exists() else None
 
 
 _CONTESTANTS = {
-    "tenax": "Tenax, durable, reading",
+    "tenax": "Tenax, durable, full extraction",
     "tenax_skim": "Tenax, durable, title and text",
     "scrapy": "Scrapy, title and text, `JOBDIR` off",
     "scrapy_jobdir": "Scrapy, title and text, `JOBDIR` on",
@@ -48,8 +48,8 @@ def crawl_tables() -> str:
                 *(times(form.get("pages_per_cpu_second")) for form in forms),
             ])  # fmt: skip
     head = (
-        *("", "pages/s", "CPU s per 1,000 pages", "peak RSS, MB", "Tenax reading, pages/s"),
-        *("Tenax for title and text, pages/s", "reading, pages per CPU s", "title and text, pages per CPU s"),
+        *("", "pages/s", "CPU s per 1,000 pages", "peak RSS, MB", "Tenax with extraction, pages/s"),
+        *("Tenax for title and text, pages/s", "extraction, pages per CPU s", "title and text, pages per CPU s"),
     )
     size, rounds = number(figures["page_bytes"] / 1000), counted(figures["rounds"], "interleaved round")
     about = f"{figures['pages']:,} pages of {size} kB, medians of {rounds}."
@@ -66,7 +66,7 @@ def database_tables() -> str:
             costs = [number(one[name]) for name in ("cpu_ms", "wall_ms", "rss_mb")]
             disk = number(one["disk_bytes"]) if one["disk_bytes"] else ""
             rows.append([f"{int(key.removeprefix('known_')):,}", *costs, disk])
-    head = ("URLs known", "CPU ms a page", "wall ms a page", "RSS, MB", "bytes of disk a URL")
+    head = ("URLs known", "CPU ms per page", "wall ms per page", "RSS, MB", "bytes of disk per URL")
     return _with_bars(measured, table(head, rows))
 
 
@@ -93,10 +93,10 @@ def discover_tables() -> str:
         for pages, name, one in rows
     ]  # fmt: skip
     wasted = [[f"{pages:,}", name, *(f"{count:,}" for count in one["wasted"].values())] for pages, name, one in rows]
-    ways, worths = rows[0][2]["found_by_way"], (name.replace("_", " ") for name in rows[0][2]["wasted"])
-    head = ("pages", "real pages found", "all", *ways, "requests", "wasted", "by guesses", "CPU s")
+    sources, kinds = rows[0][2]["found_by_way"], (name.replace("_", " ") for name in rows[0][2]["wasted"])
+    head = ("pages", "real pages found", "all", *sources, "requests", "wasted", "by guesses", "CPU s")
     about = f"Sites on {figures['hosts']} hosts, seed {figures['seed']}."
-    tables = f"{table(head, found)}\n\n{table(('pages', 'requests wasted', *worths), wasted)}"
+    tables = f"{table(head, found)}\n\n{table(('pages', 'requests wasted', *kinds), wasted)}"
     return _with_bars(measured, f"{about}\n\n{tables}")
 
 
@@ -111,7 +111,7 @@ def hosts_tables() -> str:
         if key.startswith("hosts_")
     ]
     head = (
-        "hosts", "CPU ms a visit", "wall ms a visit", "s to open", "RSS, MB: opened", "half way", "in the end",
+        "hosts", "CPU ms per visit", "wall ms per visit", "s to open", "RSS, MB: opened", "half way", "at the end",
     )  # fmt: skip
     return _with_bars(measured, table(head, rows))
 
@@ -124,14 +124,14 @@ def page_fetcher_tables() -> str:
 def _page_fetcher_table(figures: Mapping[str, Any]) -> str:
     names = {
         "tenax": "`tenax page-fetcher`",
-        "recipe": "httpx, redis and aiokafka in one loop, as the plan writes it",
+        "recipe": "httpx, redis and aiokafka in one loop, as in the specification",
         "recipe, 64 at once": "the same, 64 loops at once",
     }
     rows = [
         [words, number(figures[key]["urls_per_second"]), number(figures[key]["cpu_ms"])]
         for key, words in names.items()
     ]  # fmt: skip
-    return table(("", "URLs/s", "CPU ms a URL"), rows)
+    return table(("", "URLs/s", "CPU ms per URL"), rows)
 
 
 def cluster_tables() -> str:
@@ -146,8 +146,8 @@ def cluster_tables() -> str:
         if (match := _SETTING.fullmatch(key))
     ]
     head = (
-        "workers", "URLs known", "page cycles/s", "CPU ms a page", "of workers", "of PostgreSQL", "to make it up",
-        "WAL, bytes a page",
+        "workers", "URLs known", "page cycles/s", "CPU ms per page", "of workers", "of PostgreSQL",
+        "of the load generator", "WAL, bytes per page",
     )  # fmt: skip
     url, page = number(figures["disk_bytes_a_url"]), number(figures["disk_bytes_a_page"])
     about = (
@@ -200,7 +200,7 @@ def polite_tables() -> str:
         return NOT_MEASURED
     figures = measured["figures"]
     one = figures["one_host"]
-    rows = [["one, no pace", number(one["pages_per_second"]), "", "", "", number(one["cpu_ms_a_page"]), "", ""]]
+    rows = [["one, no rate limit", number(one["pages_per_second"]), "", "", "", number(one["cpu_ms_a_page"]), "", ""]]
     for key, many in figures.items():
         if key.startswith("hosts_"):
             rows.append([
@@ -210,8 +210,8 @@ def polite_tables() -> str:
                 f"{many['closest_seconds']:.3f} s",
             ])  # fmt: skip
     head = (
-        "hosts", "requests/s", "asked for by the pace", "ceiling of the machine", "of the lower", "CPU ms a page",
-        "of one host's", "closest two",
+        "hosts", "requests/s", "allowed by the rate", "ceiling of the machine", "share of the lower", "CPU ms per page",
+        "against one host", "closest two",
     )  # fmt: skip
     about = f"{number(figures['seconds'])} s each, medians of {counted(figures['rounds'], 'round')}."
     return _with_bars(measured, f"{about}\n\n{table(head, rows)}")
@@ -241,9 +241,8 @@ def read_tables() -> str:
         for key in readers
     ]  # fmt: skip
     parts = [
-        f"{figures['pages']:,} pages; of the CPU time of Tenax and trafilatura, "
-        f"the median of {figures['passes']} passes.",
-        table(("", "CPU ms a page, median", "mean", "p95"), costs),
+        f"{figures['pages']:,} pages; CPU time of Tenax and trafilatura: the median of {figures['passes']} passes.",
+        table(("", "CPU ms per page, median", "mean", "p95"), costs),
     ]
     for corpus in figures["tenax"]["corpora"]:
         columns = {key: _read_columns(figures[key]["corpora"][corpus]) for key in readers if "corpora" in figures[key]}
@@ -274,7 +273,7 @@ def feeds_tables() -> str:
     for name, one in figures["large"].items():
         each = (f"{number(one['cpu_ms_a_megabyte'][key])} ms" for key in who)
         costs.append([f"a megabyte of a {name}", *each])
-    about = f"{figures['files']:,} files; of the CPU time, the least of {figures['passes']} passes."
+    about = f"{figures['files']:,} files; CPU time is the minimum of {figures['passes']} passes."
     return _with_bars(
         measured, f"{about}\n\n{table(('agree on', 'files'), shares)}\n\n{table(('CPU', *who.values()), costs)}"
     )
@@ -293,7 +292,7 @@ def learn_tables() -> str:
     ]
     about = (
         f"{figures['pages']:,} pages of {figures['blocks']:,} blocks. The kind of {figures['kinds_right']:.1%} of the "
-        f"pages was told right. Trees as in the source: {_as_shipped(figures['kept_json'])} for blocks, "
+        f"pages was right. Trees as in the source: {_as_shipped(figures['kept_json'])} for blocks, "
         f"{_as_shipped(figures['kinds_json'])} for kinds."
     )
     return _with_bars(measured, f"{about}\n\n{table(('', *columns.values()), rows)}")
@@ -317,9 +316,10 @@ def simulate_tables() -> str:
                 number(one["hosts_leased_per_second"]), number(one["transactions_per_second"]),
             ])  # fmt: skip
     head = (
-        "workers", "pages/s", "of the ideal", "longest overdue", "of a fair round", "hosts leased/s", "transactions/s",
+        "workers", "pages/s", "share of the ideal", "longest overdue", "against a fair round", "hosts leased/s",
+        "transactions/s",
     )  # fmt: skip
-    about = f"{figures['hosts']:,} hosts; the window of a worker takes {number(figures['window_mb'])} MB."
+    about = f"{figures['hosts']:,} hosts; the window of a worker uses {number(figures['window_mb'])} MB."
     return _with_bars(measured, f"{about}\n\n{table(head, rows)}")
 
 
@@ -331,8 +331,8 @@ _POLICIES = {
 }
 
 
-def fresh_tables() -> str:
-    measured = result("fresh")
+def recrawl_tables() -> str:
+    measured = result("recrawl")
     if measured is None:
         return NOT_MEASURED
     figures = measured["figures"]
@@ -340,7 +340,7 @@ def fresh_tables() -> str:
         [words, *(_from_to(figures[key][name]) for name in ("mean_age_days", "after_four_weeks", "requests"))]
         for key, words in _POLICIES.items()
     ]  # fmt: skip
-    head = ("", "mean age in the year, days", "after the first four weeks", "requests")
+    head = ("", "mean age over the year, days", "after the first four weeks", "requests")
     about = (
         f"{figures['pages']:,} pages, {figures['requests_per_day']:,} requests a day, "
         f"{counted(len(figures['seeds']), 'seed')}. After the first four weeks Tenax is at most "
@@ -384,8 +384,9 @@ def hostile_tables() -> str:
     figures = measured["figures"]
     about = (
         f"{number(figures['seconds'])} s with {figures['hosts']} hosts of each kind: the good ones gave "
-        f"{figures['good_pages_alone']:,} pages alone and {figures['good_pages_beside']:,} beside the hostile ones, of "
-        f"which {figures['hostile_pages']:,} pages were stored; {figures['readers_killed']} readers were killed."
+        f"{figures['good_pages_alone']:,} pages alone and {figures['good_pages_beside']:,} beside the hostile ones. "
+        f"{figures['hostile_pages']:,} pages of hostile hosts were stored; "
+        f"{figures['readers_killed']} readers were killed."
     )
     rows = [
         [outcome.replace(":", ": ").replace("_", " "), f"{count:,}"] for outcome, count in figures["outcomes"].items()
@@ -400,16 +401,16 @@ def cluster_soak_tables() -> str:
     figures = measured["figures"]
     about = (
         f"{figures['pages']:,} pages of {figures['hosts']} hosts in {number(figures['seconds'])} s, seed "
-        f"{figures['seed']}; {figures['workers_started']} workers were started for the four places, and "
-        f"{figures['events']:,} events told."
+        f"{figures['seed']}; {figures['workers_started']} workers were started for the four slots, and "
+        f"{figures['events']:,} events sent."
     )
     rows = [[what, str(count)] for what, count in figures["disturbances"].items()]
-    return _with_bars(measured, f"{about}\n\n{table(('what was done', 'times'), rows)}")
+    return _with_bars(measured, f"{about}\n\n{table(('disturbance', 'times'), rows)}")
 
 
 def speed_claim() -> str:
-    """One sentence for the README, true whatever was measured."""
-    what = "Pages are parsed in processes of their own, and a host that must wait occupies nothing."
+    """A sentence or two for the README, true whatever was measured."""
+    what = "Pages are extracted in separate processes, and a host that must wait occupies no slot."
     figures = (result("crawl") or {"figures": {}})["figures"]
     keys = ("tenax_skim_vs_scrapy", "tenax_skim_vs_scrapy_jobdir")
     forms = [figures[key] for key in keys if key in figures]
@@ -417,22 +418,22 @@ def speed_claim() -> str:
         return what
     cpu, speed = (min(form[name] for form in forms) for name in ("pages_per_cpu_second", "pages_per_second"))
     claim = (
-        f"{what} Measured beside Scrapy on the same pages and machine, both for title and text, with durable commits: "
-        f"{times(speed)} its pages a second, {times(cpu)} its pages per second of CPU."
+        f"{what} Against Scrapy on the same pages and machine, both for title and text: {times(speed)} the pages per "
+        f"second and {times(cpu)} the pages per CPU second."
     )
-    if (reading := figures.get("tenax_vs_scrapy_trafilatura")) is None:
+    if (extracting := figures.get("tenax_vs_scrapy_trafilatura")) is None:
         return claim
     return (
-        f"{claim} With every page read in full, beside a Scrapy that calls trafilatura: "
-        f"{times(reading['pages_per_cpu_second'])} its pages per second of CPU."
+        f"{claim} With full extraction, against Scrapy with trafilatura: "
+        f"{times(extracting['pages_per_cpu_second'])} the pages per CPU second."
     )
 
 
 def _with_bars(measured: Mapping[str, Any], tables: str) -> str:
     rows = [
-        [f"`{what}`", number(bar["value"]), number(bar["bar"]), "held" if bar["ok"] else "**missed**"]
+        [f"`{what}`", number(bar["value"]), number(bar["bar"]), "met" if bar["ok"] else "**missed**"]
         for what, bar in measured["bars"].items()
     ]
     machine = measured["figures"]["machine"]
     where = f"{machine['cores']} cores of {machine['cpu']}, Python {machine['python']}, {machine['system']}"
-    return f"{tables}\n\n{table(('bar', 'measured', 'asked', ''), rows)}\n\nMeasured on {where}."
+    return f"{tables}\n\n{table(('bar', 'measured', 'required', ''), rows)}\n\nMeasured on {where}."

@@ -1,8 +1,8 @@
-"""Writes the parts of the documents that follow from the code and from measurements; run by `scripts/docs`.
+"""Writes the generated parts of the documents, from the code and from measurements; run by `scripts/docs`.
 
-A part stands between two markers, `<!-- begin NAME -->` and `<!-- end NAME -->`, in README.md or any page of docs/.
-Everything outside of them is written by hand and left alone. With --check nothing is written, and the exit code says
-whether something would be. docs/architecture.svg is generated as a whole.
+A part is between two markers, `<!-- begin NAME -->` and `<!-- end NAME -->`, in README.md or any page of docs/. The
+rest is written by hand and not changed. With --check nothing is written, and the exit code says whether a part is out
+of date. docs/architecture.svg is generated as a whole.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from docs import diagram, from_capacity, from_code, from_results
+from docs import diagram, from_capacity, from_code, from_comparison, from_results
 from docs.packages import DiagramError
 from tenax.metrics import PAGE_FETCHER_METRICS
 
@@ -27,8 +27,8 @@ _PART = re.compile(
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="scripts/docs",
-        description="Bring the generated parts of the documents up to date.",
-        epilog="scripts/docs build [DIR] makes the website, serve shows it, picture draws docs/terminal.svg.",
+        description="Update the generated parts of the documents.",
+        epilog="scripts/docs build [DIR] builds the website, serve serves it, picture draws docs/terminal.svg.",
     )
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a part is out of date")
     is_check = parser.parse_args().check
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def generated() -> dict[Path, str]:
-    """Every file with generated parts, as it should be."""
+    """Every file with generated parts, with its new text."""
     return {page: rewritten(page.read_text("utf-8")) for page in pages()} | {diagram.PICTURE: diagram.svg()}
 
 
@@ -54,7 +54,7 @@ def pages() -> list[Path]:
 
 
 def rewritten(text: str) -> str:
-    """The page with every part as it should be. A part that shares its line with other text stays on that line."""
+    """The page with every part generated again. A part that shares its line with other text stays on that line."""
 
     def part(match: re.Match[str]) -> str:
         content = PARTS[match["name"]]().strip()
@@ -80,7 +80,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "bench-crawl": from_results.crawl_tables,
     "bench-discover": from_results.discover_tables,
     "bench-feeds": from_results.feeds_tables,
-    "bench-fresh": from_results.fresh_tables,
+    "bench-recrawl": from_results.recrawl_tables,
     "bench-hosts": from_results.hosts_tables,
     "bench-learn": from_results.learn_tables,
     "bench-database": from_results.database_tables,
@@ -92,6 +92,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "bench-startup": from_results.startup_tables,
     "capacity-figures": from_capacity.capacity_figures,
     "capacity-needs": from_capacity.capacity_needs,
+    "comparison": from_comparison.comparison_table,
     "soak-cluster": from_results.cluster_soak_tables,
     "soak-honest": from_results.honest_tables,
     "soak-hostile": from_results.hostile_tables,

@@ -1,6 +1,6 @@
-"""What the architecture diagram shows, read from the source: packages, their imports, and the way of a URL.
+"""The content of the architecture diagram, from the source: packages, their imports, and the path of a URL.
 
-`STEPS` is the only part written by hand. The names in it are looked up in the source whenever the diagram is drawn.
+Only `STEPS` is written by hand. Its names are looked up in the source whenever the diagram is drawn.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import NamedTuple
 from docs.from_code import GROUPS, SOURCE, first_sentence
 
 LOOSE = "modules"
-"""Stands for those beside the packages."""
+"""The modules beside the packages."""
 
 
 class Step(NamedTuple):
-    """What happens to a URL, and the module or package that does it."""
+    """One step of a URL, and the module or package that performs it."""
 
     module: str
     what: str
@@ -38,19 +38,19 @@ STEPS = (
 
 
 class DiagramError(Exception):
-    """The diagram names something that the source no longer has."""
+    """The diagram names a module that does not exist."""
 
 
 class Package(NamedTuple):
     name: str
     sentence: str
     uses: tuple[str, ...]
-    """The packages it imports, in the order of the diagram from the top. Modules beside them are not counted."""
+    """The packages it imports, in the order of the diagram from the top, without modules beside the packages."""
 
 
 @cache
 def packages() -> Mapping[str, Package]:
-    """Every package, and the modules beside them as one more. Reads the whole source, once."""
+    """Every package, and the modules beside them as one more. Reads the whole source once."""
     names = [name for group in reversed(GROUPS) for name in group]
     found = {}
     for name in names:
@@ -62,7 +62,7 @@ def packages() -> Mapping[str, Package]:
 
 
 def _imported(package: Path) -> set[str]:
-    """The first name after `tenax` in every import of the package, wherever in a module it stands."""
+    """The first name after `tenax` in every import of the package, at any level."""
     return {
         name.split(".")[1]
         for file in package.rglob("*.py")
@@ -80,7 +80,7 @@ def _imports(tree: ast.Module) -> Iterator[str]:
 
 
 def checked_steps() -> tuple[Step, ...]:
-    """The steps, if all they name exists."""
+    """The steps; raises if a module is missing."""
     missing = [step.module for step in STEPS if not _exists(step.module)]
     if missing:
         raise DiagramError(

@@ -1,4 +1,4 @@
-"""Checks a built website: every link leads somewhere, and nothing is loaded from another machine."""
+"""Checks a built website: no broken link, and nothing is loaded from another machine."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _LOADED = {
     "use": ("href",),
     "image": ("href",),
 }
-"""What a browser fetches by itself, by element and attribute."""
+"""What a browser loads automatically, by element and attribute."""
 _METADATA = frozenset({"canonical", "alternate", "next", "prev"})
-"""Relations that name an address, which no browser fetches."""
+"""Relations that no browser loads."""
 _REMOTE = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 _CSS_URL = re.compile(r"""(?:url\(\s*|@import\s+)["']?(?P<url>[^"')\s;]+)""", re.IGNORECASE)
 
 
 def problems(site: Path) -> list[str]:
-    """Every broken link, every link to a missing anchor and everything that is loaded from elsewhere."""
+    """Every broken link, every link to a missing anchor and every remote resource."""
     pages = {file: LexborHTMLParser(file.read_bytes()) for file in sorted(site.rglob("*.html"))}
     anchors = {file: _anchors(page) for file, page in pages.items()}
     found = [f"{file.relative_to(site)}: {what}" for file, page in pages.items() for what in _remote_parts(page)]
@@ -60,7 +60,7 @@ def _remote_parts(page: LexborHTMLParser) -> Iterator[str]:
 
 
 def remote_urls(css: str) -> Iterator[str]:
-    """What a style sheet, or a picture with one, loads from elsewhere."""
+    """Remote resources of a style sheet, or of a picture with one."""
     for match in _CSS_URL.finditer(css):
         if _REMOTE.match(match["url"]):
             yield f"loads {match['url']}"

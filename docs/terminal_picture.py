@@ -1,7 +1,7 @@
 """Draws docs/terminal.svg from a run of `tenax demo` on a terminal; run by `scripts/docs picture`.
 
-The picture shows the live progress in the middle of the run, and the summary at its end. It is not drawn again with
-the other generated parts: its times and counts differ from run to run.
+The picture shows the live progress during the run, and the summary at its end. It is not generated with the other
+parts, because its times and counts differ from run to run.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ RULE = "┄"
 """Drawn between the live progress and the summary."""
 
 _ERASED = re.compile(r"\r(?:\x1b\[2K)?(?:\x1b\[1A\x1b\[2K)+")
-"""How a frame is taken from the screen before the next one is drawn."""
+"""How a frame is erased before the next one is drawn."""
 _CURSOR = re.compile(r"\x1b\[\?25[hl]")
 
 _SUMMARY_PARAGRAPHS = 3
-"""How it ended, the counts, and where everything is. What to try next is left out."""
+"""The ending, the counts, and the files. The suggested commands are left out."""
 
-# Measures of the picture, in pixels. A character of a usual monospace font is 0.6 of its size wide.
+# Sizes in pixels. The width of a monospace character is 0.6 of the font size.
 _FONT_SIZE, _CHARACTER_WIDTH, _LINE_HEIGHT = 14, 8.4, 20
 _MARGIN, _BAR_HEIGHT = 20, 34
 
-# A window of one dark colour, which stands out from a light page and from a dark one.
+# A dark window, visible on light and dark pages.
 _STYLE = f"""\
 .window {{ fill: #161b22; stroke: #6e7681; stroke-opacity: 0.5; }}
 .bar {{ stroke: #6e7681; stroke-opacity: 0.35; }}
-.title {{ fill: #8b949e; font: 13px system-ui, sans-serif; text-anchor: frame; }}
+.title {{ fill: #8b949e; font: 13px system-ui, sans-serif; text-anchor: middle; }}
 .screen {{
   fill: #c9d1d9;
   font: {_FONT_SIZE}px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace;
@@ -63,12 +63,12 @@ _COLOURS = frozenset(re.findall(r"^\.(\w+) {", _STYLE, re.MULTILINE))
 
 
 class Recording(NamedTuple):
-    """What a run showed on a terminal, with its colours as escape sequences."""
+    """The output of a run on a terminal, with colours as escape sequences."""
 
     frames: tuple[str, ...]
-    """The live progress, as often as it was drawn. What is printed before the first is in front of it."""
+    """Every frame of the live progress. Output before the first frame is part of it."""
     ending: str
-    """What stays on the screen."""
+    """The final output."""
 
 
 def main() -> int:
@@ -96,7 +96,7 @@ def _run_on_a_terminal(command: list[str], folder: str) -> str:
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=surroundings) as process:
         os.close(theirs)
         shown = b""
-        with contextlib.suppress(OSError):  # how a terminal says that nobody writes to it any more
+        with contextlib.suppress(OSError):  # the end of file of a pseudo-terminal
             while data := os.read(ours, 65536):
                 shown += data
     os.close(ours)
@@ -108,7 +108,7 @@ def _run_on_a_terminal(command: list[str], folder: str) -> str:
 def drawn(recording: Recording) -> str:
     """The picture as SVG: the command, a frame, and the summary.
 
-    Of the frames that of a quarter of the time: about half of the pages are there, for hosts that fail come last.
+    The frame at a quarter of the time is used: about half of the pages are there, because failing hosts come last.
     """
     frame = recording.frames[len(recording.frames) // 4].rstrip("\n")
     summary = "\n\n".join(recording.ending.strip("\n").split("\n\n")[:_SUMMARY_PARAGRAPHS])
@@ -149,7 +149,7 @@ _LIGHTS = ("red", "yellow", "green")
 
 
 def _row(line: Text, y: float) -> str:
-    """One line of the screen. Each span has its place and its width, so columns stay columns in any font."""
+    """One line of the screen. Each span has a position and a width, so columns align in any font."""
     spans = []
     at = 0
     for span in line.render(_CONSOLE):
@@ -198,7 +198,7 @@ def _colour(style: Style) -> str:
 
 
 def labels(lines: Iterable[str]) -> set[str]:
-    """The names in the left column of what the demo shows."""
+    """The labels in the left column of the output."""
     return {match[1] for line in lines if (match := _LABEL.match(line))}
 
 
@@ -206,7 +206,7 @@ _LABEL = re.compile(r" {1,2}([A-Za-z]+(?: [A-Za-z]+)*) {2,}\S")
 
 
 def text_of(svg: str) -> list[str]:
-    """The lines of a picture, as a person reads them."""
+    """The text lines of a picture."""
     lines: dict[str, str] = {}
     for x, y, words in _SPAN.findall(svg):
         column = round((float(x) - _MARGIN) / _CHARACTER_WIDTH)

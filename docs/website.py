@@ -1,7 +1,7 @@
 """Builds the documentation website from README.md, CHANGELOG.md and docs/: `scripts/docs build` and `serve`.
 
-The pages are copied into a folder of their own, because links in README.md and CHANGELOG.md are relative to the
-repository, and because docs/ also holds programs. Zensical makes the site of them, by docs/website.toml.
+The pages are copied into a temporary folder, because links in README.md and CHANGELOG.md are relative to the
+repository, and because docs/ also holds programs. Zensical builds the site with docs/website.toml.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> int:
     verbs = parser.add_subparsers(dest="verb", required=True)
     builder = verbs.add_parser("build", help="write the site, and check its links")
     builder.add_argument("directory", nargs="?", type=Path, default=DEFAULT_SITE, help="default: site/")
-    server = verbs.add_parser("serve", help="show the site on this machine, and follow changes")
+    server = verbs.add_parser("serve", help="serve the site on this machine, and follow changes")
     server.add_argument("--address", default=ADDRESS, help=f"default: {ADDRESS}")
     args = parser.parse_args()
     try:
@@ -59,16 +59,16 @@ def main() -> int:
 
 
 def build(directory: Path) -> int:
-    """Write the site into this directory, which is replaced. Warnings and broken links are errors."""
+    """Build the site in this directory, which is replaced. Warnings and broken links are errors."""
     if directory.exists() and not is_site(directory):
-        raise WebsiteError(f"{directory} exists and is no website of ours: name another directory")
+        raise WebsiteError(f"{directory} exists and is not an earlier build: name another directory")
     with tempfile.TemporaryDirectory(prefix="tenax-docs-") as folder:
         workspace = Path(folder)
         stage(workspace)
         _run_zensical(workspace)
         problems = site_check.problems(workspace / "site")
         if problems:
-            raise WebsiteError("\n  ".join(["the site is not sound:", *problems]))
+            raise WebsiteError("\n  ".join(["the site has errors:", *problems]))
         if directory.exists():
             shutil.rmtree(directory)
         shutil.copytree(workspace / "site", directory)
@@ -77,12 +77,12 @@ def build(directory: Path) -> int:
 
 
 def is_site(directory: Path) -> bool:
-    """Whether it may be replaced: it is empty, or an earlier build."""
+    """Whether the directory may be replaced: it is empty, or an earlier build."""
     return directory.is_dir() and (not any(directory.iterdir()) or (directory / "website.css").is_file())
 
 
 def serve(address: str) -> int:
-    """Show the site until Ctrl-C or SIGTERM; a page that is saved is shown anew."""
+    """Serve the site until Ctrl-C or SIGTERM; saved pages are reloaded."""
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="tenax-docs-") as folder:
@@ -99,7 +99,7 @@ def serve(address: str) -> int:
 
 
 def _follow(server: subprocess.Popen[bytes], workspace: Path) -> None:
-    """Stage what is saved, while the server runs. A page that cannot be staged is said once, and waits to be mended."""
+    """Stage saved pages while the server runs. A page that cannot be staged is reported once."""
     said = ""
     while server.poll() is None:
         problem = ""
@@ -114,7 +114,7 @@ def _follow(server: subprocess.Popen[bytes], workspace: Path) -> None:
 
 
 def stage(workspace: Path) -> None:
-    """Bring the folder that Zensical reads up to date. What has not changed is not written again."""
+    """Update the folder that Zensical reads. Unchanged files are not written."""
     _write(workspace / "zensical.toml", CONFIG.read_bytes())
     for source, name in staged_names().items():
         data = source.read_bytes()
@@ -122,7 +122,7 @@ def stage(workspace: Path) -> None:
 
 
 def staged_names() -> dict[Path, str]:
-    """Every file of the site that comes from the repository, and its name there."""
+    """Every file of the site that comes from the repository, and its name in the site."""
     assets = [asset for pattern in _ASSETS for asset in sorted(DOCS.glob(pattern))]
     sources = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "LICENSE", *sorted(DOCS.glob("*.md")), *assets]
     return {source: _RENAMED.get(str(source.relative_to(ROOT)), source.name) for source in sources}
@@ -135,9 +135,9 @@ def _write(file: Path, data: bytes) -> None:
 
 
 def adapted(source: Path, text: str) -> str:
-    """The page as Zensical takes it: links lead to files of the site, and code in tables has its bars unescaped.
+    """The page for Zensical: links lead to files of the site, and code in tables has its bars unescaped.
 
-    Code blocks keep what they show.
+    Code blocks are not changed.
     """
     pieces = _FENCE.split(text)
     return "".join(piece if piece.startswith("```") else _adapted_prose(source, piece) for piece in pieces)

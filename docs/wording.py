@@ -1,4 +1,4 @@
-"""How figures and tables are written in the documents."""
+"""Formats figures and tables for the documents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Row = Sequence[str]
 
 
 def number(value: float) -> str:
-    """At most three digits that mean something, and never a bare exponent."""
+    """Three significant digits at most, never an exponent."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"

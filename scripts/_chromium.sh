@@ -1,9 +1,9 @@
-# Shared by the scripts: a Chromium for what renders pages.
+# Shared by the scripts: installs a Chromium to render pages.
 #
-# Sourced after _setup.sh, never run. Playwright's own download of a browser is not used: the system's Chromium is kept
-# up to date by the system, and needs no second source to be trusted.
+# Sourced after _setup.sh, never run. Playwright's browser download is not used: the system updates its own Chromium, and
+# no second source has to be trusted.
 
-# provide_chromium: a Chromium is on this machine; root on Debian gets it installed, others are told.
+# provide_chromium: makes sure that there is a Chromium; installs it as root on Debian, else fails.
 provide_chromium() {
   local name
   for name in /usr/lib/chromium/chromium chromium chromium-browser google-chrome google-chrome-stable chrome; do

@@ -1,8 +1,8 @@
-# Shared by the scripts: the programs of a PostgreSQL server, for what starts one of its own.
+# Shared by the scripts: installs PostgreSQL server programs, for tests and benchmarks that start their own server.
 #
 # Sourced after _setup.sh, never run.
 
-# provide_postgres: initdb and postgres are on this machine; root on Debian gets them installed, others are told.
+# provide_postgres: makes sure that there are initdb and postgres; installs them as root on Debian, else fails.
 provide_postgres() {
   local programs=(/usr/lib/postgresql/*/bin/initdb)
   [[ -x ${programs[0]} ]] || provide_command initdb postgresql

@@ -1,11 +1,11 @@
-# Shared by the scripts: keeps virtual environments equal to their locks and the kernel to its sources, and provides
-# commands of the system.
+# Shared by the scripts: keeps virtual environments in sync with their locks and the native code with its sources, and
+# installs system commands.
 #
-# Sourced by its full path, never run. Nothing here may export a name that begins with TENAX_, because Tenax reads
-# its settings from such names and refuses those it does not know.
+# Sourced by its full path, never run. Nothing here may export a name that begins with TENAX_: Tenax reads its settings
+# from such names and refuses unknown ones.
 
 root=${BASH_SOURCE[0]%/*/*}
-kernel=$root/src/tenax/extract/native
+native=$root/src/tenax/extract/native
 
 fail() {
   _end_steps
@@ -13,13 +13,13 @@ fail() {
   exit 1
 }
 
-# provide_venv DIRECTORY LOCK: DIRECTORY holds what locks/LOCK.txt names. Costs one `cmp` when it already does.
+# provide_venv DIRECTORY LOCK: installs locks/LOCK.txt into DIRECTORY. Costs one `cmp` when it is up to date.
 provide_venv() {
   _is_current "$1" "$2" || _set_up "$1" "$2"
 }
 
-# provide_extras [NAME…]: .venv holds these extras of pyproject.toml too, and those it had before are as their locks say.
-# Costs nothing when no lock is newer than what was installed of it.
+# provide_extras [NAME…]: installs these extras of pyproject.toml into .venv, and updates installed ones to their locks.
+# Costs nothing when no lock is newer than its installation.
 provide_extras() {
   local name stamp lock
   for name in "$@"; do
@@ -32,11 +32,11 @@ provide_extras() {
     lock=$root/locks/$name.txt
     [[ -e $stamp && $lock -nt $stamp ]] || continue
     provide_venv .venv "$name"
-    touch -- "$stamp" 2>/dev/null || true # the same lock, written again
+    touch -- "$stamp" 2>/dev/null || true # the same lock, rewritten
   done
 }
 
-# The stamp is a copy of the installed lock, so that any change shows. The interpreter is checked as well: its link
+# The stamp is a copy of the installed lock, so any change is detected. The interpreter is checked as well: its link
 # breaks when that Python is removed from the machine.
 _is_current() {
   [[ -x $root/$1/bin/python ]] && cmp -s -- "$root/locks/$2.txt" "$root/$1/$2.installed"
@@ -46,8 +46,8 @@ _set_up() {
   local venv=$root/$1 lock=$root/locks/$2.txt log=$root/$1.log python
   python=$(_find_python) || exit 1
   { exec 9>>"$venv.lock"; } 2>/dev/null || fail "cannot write to $root: use a copy that belongs to you"
-  # Whoever starts at the same moment waits here. Python takes the lock on the file we hold open, because not every
-  # system has a `flock` command; it is ours until the file is closed, however we end.
+  # A script started at the same moment waits here. Python locks the open file, because not every system has a `flock`
+  # command; the lock is released when the file is closed, however the script ends.
   "$python" -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)'
   if ! _is_current "$1" "$2"; then
     _say_what_begins "$1" "$2"
@@ -65,13 +65,13 @@ _say_what_begins() {
   if [[ $2 == extra-* && -e $root/$1/made && ! -e $root/$1/$2.installed ]]; then
     echo "Installing the extra \`${2#extra-}\` (first use)…" >&2
   elif [[ -e $root/$1/made ]]; then
-    echo "Bringing $1 up to locks/$2.txt…" >&2
+    echo "Updating $1 to locks/$2.txt…" >&2
   else
     echo "Setting up $([[ $1 == .venv ]] && echo Tenax || echo "$1") (first use)…" >&2
   fi
 }
 
-# A line for each step. On a terminal it ends with what is being done at the moment.
+# One line per step. On a terminal it ends with the current action.
 _say_step() {
   printf '  %s' "$1" >&2
   step=$1
@@ -83,14 +83,14 @@ _end_steps() {
   step=""
 }
 
-# Reads pip's output, keeps it in the log $1, and shows the package in work at the end of the step's line.
+# Reads pip's output, writes it to the log $1, and shows the current package at the end of the step's line.
 _show_packages() {
   local line number=0
   while IFS= read -r line; do
     printf '%s\n' "$line"
     [[ -t 2 ]] || continue
     case $line in
-    Collecting\ * | Processing\ *) # by its name, or as the path of a file
+    Collecting\ * | Processing\ *) # a name, or the path of a file
       line=${line#* } && line=${line%% (*} && line=${line##*/}
       printf '\r\033[K  %s: %d %s' "$step" $((++number)) "${line%%[-=][=0-9]*}" >&2
       ;;
@@ -99,7 +99,7 @@ _show_packages() {
   done >"$1"
 }
 
-# Prints the path of a Python that is new enough. $PYTHON, when set, is the only one considered.
+# Prints the path of a Python that is new enough. If $PYTHON is set, only that one is considered.
 _find_python() {
   local name found too_old="" says='import os, sys
 print(os.path.realpath(sys.executable) if sys.version_info >= (3, 11) else sys.version.split()[0])'
@@ -113,8 +113,8 @@ print(os.path.realpath(sys.executable) if sys.version_info >= (3, 11) else sys.v
   fail "Tenax needs Python 3.11 or newer, found ${too_old:-none}: install it, or name one as PYTHON=/path/to/python3"
 }
 
-# The venv is made by the interpreter's own path, not by `python3`: when the system moves to another version, the
-# link breaks and the venv is made anew instead of losing its packages.
+# The venv uses the interpreter's real path, not `python3`: when the system moves to another version, the link breaks
+# and the venv is created again instead of losing its packages.
 _create() {
   local python=$1 venv=$2 log=$3
   [[ -x $venv/bin/python && -e $venv/made ]] && return
@@ -126,12 +126,12 @@ _create() {
   _end_steps
 }
 
-# Wheels only: building from source would bring in tools that no lock names. Modules are compiled when they are first
-# used; most never are.
+# Wheels only: building from source would need tools that no lock names. Modules are compiled on first use; most are
+# never used.
 _install() {
   local python=$1 venv=$2 lock=$3 log=$4
   local pip=("$python" -I -m pip --python "$venv/bin/python")
-  # The machine's own pip saves the seconds that installing another takes, if it is new enough to know --python.
+  # Use the machine's pip if it supports --python; installing another takes seconds.
   if ! "${pip[@]}" --version >/dev/null 2>&1; then
     pip=("$venv/bin/python" -I -m pip)
     "${pip[@]}" --version >/dev/null 2>&1 || "$venv/bin/python" -I -m ensurepip >"$log" 2>&1 ||
@@ -151,57 +151,57 @@ _last_line() {
   tail -n 1 -- "$1"
 }
 
-# provide_kernel: the C files that read pages are compiled, where there is a compiler; else one line says that there is
-# none, once. Needs the .venv. Costs one `stat` when nothing has changed. Whatever fails, Tenax runs without.
-provide_kernel() {
-  _kernel_is_current || _build_kernel || true
+# provide_native: compiles the native code of extraction. Without a compiler one line says so, once. Needs the .venv. Costs
+# one `stat` when nothing has changed. If it fails, Tenax runs without native code.
+provide_native() {
+  _native_is_current || _build_native || true
 }
 
-# require_kernel: provide_kernel, and whoever tests Tenax cannot do without.
-require_kernel() {
+# require_native: like provide_native, but fails without native code. The tests need it.
+require_native() {
   [[ -n $(_compilers) ]] || provide_command cc gcc libc6-dev
-  provide_kernel 2>/dev/null
-  _has_kernel || fail "the tests need the kernel: $(_run_build)"
+  provide_native 2>/dev/null
+  _has_native || fail "the tests need the native code: $(_run_build)"
 }
 
-# The stamp says which sources were compiled, by their sizes and times. Where that failed, it says by which compilers: a
-# new one is tried, and those that are known to fail are not tried at every start.
-_kernel_is_current() {
-  local stamp=$root/.venv/kernel.tried compilers=""
-  _has_kernel || compilers=$(_compilers)
-  [[ -e $stamp && $(<"$stamp") == "$(_kernel_sources)$compilers" ]]
+# The stamp lists the compiled sources with their sizes and times. After a failure it also lists the compilers: a new one
+# is tried, and those that failed are not tried at every start.
+_native_is_current() {
+  local stamp=$root/.venv/native.tried compilers=""
+  _has_native || compilers=$(_compilers)
+  [[ -e $stamp && $(<"$stamp") == "$(_native_sources)$compilers" ]]
 }
 
-_kernel_sources() {
-  stat -c '%n %s %y' -- "$kernel"/*.[ch] "$kernel/build.py"
+_native_sources() {
+  stat -c '%n %s %y' -- "$native"/*.[ch] "$native/build.py"
 }
 
-_has_kernel() {
-  local libraries=("$kernel"/libtenax-*.so)
+_has_native() {
+  local libraries=("$native"/libtenax-*.so)
   [[ -e ${libraries[0]} ]]
 }
 
-# Prints the path of each C compiler that there is. The last is one that comes as a Python package.
+# Prints the path of each C compiler found. The last one is a Python package.
 _compilers() {
   local wanted=${CC:-}
   type -P ${wanted%% *} cc gcc clang || true
   compgen -G "$root/.venv/lib/python*/site-packages/ziglang" || true
 }
 
-_build_kernel() {
+_build_native() {
   local sources why status=0 compilers=""
   if ! { exec 9>>"$root/.venv.lock"; } 2>/dev/null; then
     _say_slower "cannot write to $root"
     return
   fi
   "$root/.venv/bin/python" -I -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)'
-  if ! _kernel_is_current; then
-    # As they are now: who writes to them while they are compiled finds them out of date at the next start.
-    sources=$(_kernel_sources)
-    [[ -z $(_compilers) ]] || echo "Compiling what reads pages…" >&2
+  if ! _native_is_current; then
+    # Taken before compiling: sources that change meanwhile are out of date at the next start.
+    sources=$(_native_sources)
+    [[ -z $(_compilers) ]] || echo "Compiling the native code…" >&2
     why=$(_run_build) || status=$?
-    _has_kernel || compilers=$(_compilers)
-    printf '%s' "$sources$compilers" >"$root/.venv/kernel.tried"
+    _has_native || compilers=$(_compilers)
+    printf '%s' "$sources$compilers" >"$root/.venv/native.tried"
     case $status in
     0) ;;
     3) _say_slower "$why. Install one, and it will be used (Debian and Ubuntu: apt-get install gcc libc6-dev)" ;;
@@ -211,16 +211,16 @@ _build_kernel() {
   exec 9>&-
 }
 
-# Prints why it failed, if it did.
+# Prints the error, if any.
 _run_build() {
-  "$root/.venv/bin/python" -I "$kernel/build.py" 2>&1 >/dev/null
+  "$root/.venv/bin/python" -I "$native/build.py" 2>&1 >/dev/null
 }
 
 _say_slower() {
-  echo "Pages will be read in Python, at several times the cost: $1" >&2
+  echo "Pages will be extracted in Python, at several times the cost: $1" >&2
 }
 
-# provide_command COMMAND PACKAGE…: COMMAND is on PATH; root on Debian gets PACKAGE installed, others are told.
+# provide_command COMMAND PACKAGE…: makes sure that COMMAND is on PATH; installs PACKAGE as root on Debian, else fails.
 provide_command() {
   local command=$1
   shift
@@ -230,7 +230,7 @@ provide_command() {
     fail "$command is not on PATH: install it (Debian and Ubuntu: apt-get install $*)"
   fi
   echo "Installing $*…" >&2
-  # A machine that never updated its list of packages knows none: then, and only then, the list is fetched.
+  # Fetch the package list only if the package is unknown.
   _apt_install "$@" || { apt-get update >"$root/.apt.log" 2>&1 && _apt_install "$@"; } ||
     fail "apt-get could not install $*: $(_last_line "$root/.apt.log")"
 }

@@ -1,4 +1,4 @@
-"""The documents are true: what they name exists, what exists is named, and what they show can be run."""
+"""The documents are correct: what they name exists, what exists is documented, and their examples run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 
 import tenax
 from bench.__main__ import available
-from docs import from_code, from_results, generate
+from docs import from_code, from_comparison, from_results, generate
 from tenax.cli import parser, settings
 from tenax.cli.page_filter import parse_page_filter
 from tenax.cli.verbs import VERBS
@@ -50,7 +50,7 @@ def prose(page: str) -> str:
     return FENCE.sub("", PAGES[page])
 
 
-# ---- what is generated --------------------------------------------------------------------------------------
+# ---- generated parts --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -58,11 +58,11 @@ def test_generated_parts_are_up_to_date(page: str) -> None:
     assert generate.rewritten(PAGES[page]) == PAGES[page], f"{page} is out of date: run scripts/docs"
 
 
-def test_every_generated_part_stands_somewhere() -> None:
+def test_every_generated_part_is_used() -> None:
     assert set(generate.parts_of(EVERYTHING)) == set(generate.PARTS)
 
 
-def test_only_what_stands_between_the_markers_is_written() -> None:
+def test_only_the_text_between_the_markers_is_written() -> None:
     inline, block = (
         "<!-- begin exit-codes -->old<!-- end exit-codes -->",
         "<!-- begin metrics -->\n<!-- end metrics -->",
@@ -73,35 +73,56 @@ def test_only_what_stands_between_the_markers_is_written() -> None:
     assert generate.rewritten(new) == new
 
 
-def test_what_was_not_measured_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_results_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(from_results, "RESULTS", tmp_path)
     parts = [name for name in generate.PARTS if name.startswith(("bench-", "soak-"))]
     assert {generate.PARTS[name]() for name in parts} == {from_results.NOT_MEASURED}
     assert "×" not in from_results.speed_claim()
 
 
-def test_what_was_measured_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(from_results, "RESULTS", tmp_path)
     cost = {"pages_per_second": 512.3, "cpu_seconds_per_1000_pages": 1.234, "peak_rss_mb": 99.9, "peak_pss_mb": 80.0}
     ratio = {"pages_per_second": 6.66, "pages_per_cpu_second": 12.34}
     figures = {"pages": 5000, "rounds": 3, "page_bytes": 30_000.0, "tenax": cost, "tenax_skim": cost, "scrapy": cost}
     machine = {"cores": 2, "cpu": "a CPU", "python": "3.11.7", "system": "Linux 6"}
     bars = {"memory_mb": {"value": 99.9, "bar": 250.0, "ok": True}, "speed": {"value": 6.66, "bar": 8.0, "ok": False}}
-    reading = {"pages_per_second": 3.21, "pages_per_cpu_second": 5.43}
-    figures |= {"tenax_vs_scrapy": reading, "tenax_skim_vs_scrapy": ratio}
+    extracting = {"pages_per_second": 3.21, "pages_per_cpu_second": 5.43}
+    figures |= {"tenax_vs_scrapy": extracting, "tenax_skim_vs_scrapy": ratio}
     measured = {"figures": figures | {"machine": machine}, "bars": bars}
     (tmp_path / "crawl.json").write_text(json.dumps(measured))
     row = "| Scrapy, title and text, `JOBDIR` off | 512 | 1.23 | 99.9 | 3.21× | 6.66× | 5.43× | 12.3× |"
     assert row in from_results.crawl_tables()
     assert "| `speed` | 6.66 | 8 | **missed** |" in from_results.crawl_tables()
-    assert "6.66× its pages a second, 12.3× its pages per second of CPU" in from_results.speed_claim()
+    assert "6.66× the pages per second and 12.3× the pages per CPU second" in from_results.speed_claim()
     assert "trafilatura" not in from_results.speed_claim()
     figures |= {"tenax_vs_scrapy_trafilatura": {"pages_per_second": 30.0, "pages_per_cpu_second": 21.4}}
     (tmp_path / "crawl.json").write_text(json.dumps(measured | {"figures": figures | {"machine": machine}}))
-    assert "trafilatura: 21.4× its pages per second of CPU." in from_results.speed_claim()
+    assert "trafilatura: 21.4× the pages per CPU second." in from_results.speed_claim()
 
 
-# ---- what exists is named -----------------------------------------------------------------------------------
+def test_the_comparison_shows_stored_figures_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(from_results, "RESULTS", tmp_path)
+    assert from_comparison.comparison_table() == from_results.NOT_MEASURED
+    figures = {"tenax": (9.0, 2.5), "tenax_skim": (20.0, 1.5), "scrapy": (4.0, 6.5), "crawlee": (3.0, 7.5)}
+    crawl = {
+        name: {"pages_per_second": speed, "cpu_seconds_per_1000_pages": cpu, "peak_rss_mb": 99.9}
+        for name, (speed, cpu) in {**figures, "scrapy_trafilatura": (1.0, 28.5)}.items()
+    }
+    sites = {
+        "tenax": {"found_share": 1.0, "wasted_share": 0.0073},
+        "scrapy": {"found_share": 0.72, "wasted_share": 0.1677},
+    }
+    (tmp_path / "crawl.json").write_text(json.dumps({"figures": crawl}))
+    (tmp_path / "discover.json").write_text(json.dumps({"figures": {"pages_20000": sites}}))
+    table = from_comparison.comparison_table()
+    assert "| pages per second, title and text | 20 | 4 | 3 |" in table
+    assert "| CPU seconds per 1,000 pages, full extraction | 2.5 | 28.5 (with trafilatura) |  |" in table
+    assert "| found of 20,000 pages, two fifths without a link | 100 % | 72 % |  |" in table
+    assert "| requests wasted on that site | 0.7 % | 16.8 % |  |" in table
+
+
+# ---- what exists is documented -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("key", [setting.key for setting in all_settings()])
@@ -161,7 +182,7 @@ def test_every_table_and_view_of_the_database_is_described() -> None:
     assert [name for kind, name in created if kind == "VIEW" and f"`{name}`" not in section] == []
 
 
-# ---- what is named exists -----------------------------------------------------------------------------------
+# ---- what is documented exists -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -186,26 +207,26 @@ def test_flags_settings_and_scripts_exist(page: str) -> None:
     sections = "|".join(sorted({key.partition(".")[0] for key in keys}))
     for text in [match["text"] for match in CODE.finditer(prose(page))]:
         for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", text):
-            assert flag in known, f"{page} speaks of {flag}"
+            assert flag in known, f"{page} names {flag}"
         for key in re.findall(rf"^(?:{sections})\.[a-z_]+\b(?![/.(])", text):
             module = ROOT / "src" / "tenax" / key.replace(".", "/")
             is_module = module.is_dir() or module.with_suffix(".py").exists()
-            assert key in keys or is_module or key.endswith(".py"), f"{page} speaks of {key}"
+            assert key in keys or is_module or key.endswith(".py"), f"{page} names {key}"
         for script in re.findall(r"\bscripts/([a-z]+)\b", text):
-            assert (ROOT / "scripts" / script).exists(), f"{page} speaks of scripts/{script}"
+            assert (ROOT / "scripts" / script).exists(), f"{page} names scripts/{script}"
 
 
 def test_every_error_line_of_troubleshooting_is_in_the_source() -> None:
-    """`…` stands for what changes, and a line may be put together at its semicolons; the pieces are looked for."""
-    said = "\n".join(_sentences())
+    """`…` is a placeholder, and a line may be composed at its semicolons; each piece is looked up."""
+    messages = "\n".join(_message_pieces())
     for row in re.findall(r"^\| (`.+?) \| ", PAGES["docs/troubleshooting.md"], re.MULTILINE):
         for match in CODE.finditer(row):
             for piece in re.split("…|; ", match["text"].strip()):
-                assert piece.strip() in said, f"no message says {piece.strip()!r}"
+                assert piece.strip() in messages, f"no message says {piece.strip()!r}"
 
 
-def _sentences() -> Iterator[str]:
-    """Every piece of text in the program; what a placeholder divides are two pieces."""
+def _message_pieces() -> Iterator[str]:
+    """Every string in the program; a placeholder separates two pieces."""
     for file in (ROOT / "src" / "tenax").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -213,11 +234,11 @@ def _sentences() -> Iterator[str]:
     yield re.sub(r"\$(?:\{[^}]*\}|\([^)]*\)|\w+)", "…", (ROOT / "scripts" / "_setup.sh").read_text(encoding="utf-8"))
 
 
-# ---- what is shown can be run -------------------------------------------------------------------------------
+# ---- examples run -------------------------------------------------------------------------------
 
 
 def commands() -> Iterator[tuple[str, list[str]]]:
-    """Every command line in the documents, by its page; one `&&` or `|` makes two."""
+    """Every command in the documents, by page; `&&` and `|` separate commands."""
     for page in PAGES:
         lines = [line for text in fenced(page, "sh") for line in text.splitlines() if line.strip()]
         lines += [line[2:] for text in fenced(page, "console") for line in text.splitlines() if line.startswith("$ ")]
@@ -250,15 +271,15 @@ def test_commands_are_understood(words: list[str], tmp_path: Path, monkeypatch: 
         monkeypatch.chdir(tmp_path)
         (tmp_path / "site.toml").touch()
         (tmp_path / "seeds.yaml").touch()
-        _understood(arguments)
+        _parse(arguments)
     elif program.startswith("scripts/"):
         assert (ROOT / program).exists()
         if program in ("scripts/bench", "scripts/soak"):
             assert arguments[0] in available(program.removeprefix("scripts/"))
 
 
-def _understood(arguments: list[str]) -> None:
-    """Read a command as the program does, up to the point where it would begin its work."""
+def _parse(arguments: list[str]) -> None:
+    """Parse a command like the program, without running it."""
     try:
         args = parser.parse_arguments(VERBS, arguments)
     except SystemExit as ending:  # --version and --help
@@ -301,7 +322,7 @@ EXAMPLES = [
 def test_examples_run(
     text: str, origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As they stand, but against the demo: its address is private and it is ours, so it may be crawled in a hurry."""
+    """Unchanged, but against the demo: its address is private and ours, so it is crawled without a rate limit."""
     monkeypatch.chdir(tmp_path)
     code = re.sub(r"https://example\.org/?", f"{origin}/", text).replace("tenax.Crawl(", "crawl_the_demo(")
     exec(compile(code, "example", "exec"), {"__name__": "__main__", "crawl_the_demo": _crawl_the_demo})
@@ -311,8 +332,8 @@ def test_examples_run(
 
 def _crawl_the_demo(seeds: list[str], config: tenax.Config | None = None, **options: Any) -> tenax.Crawl:
     config = config or tenax.Config()
-    hurried = msgspec.structs.replace(config.politeness, rate_per_second=0)
-    config = msgspec.structs.replace(config, politeness=hurried)
+    unlimited = msgspec.structs.replace(config.politeness, rate_per_second=0)
+    config = msgspec.structs.replace(config, politeness=unlimited)
     return tenax.Crawl(seeds, config, typed_by_person=True, **options)
 
 
@@ -321,9 +342,9 @@ def test_the_example_of_the_readme_has_ten_lines() -> None:
     assert len([line for line in example.splitlines() if line.strip()]) <= 10
 
 
-def test_the_library_page_speaks_of_everything_that_tenax_exports() -> None:
-    unsaid = [name for name in tenax.__all__ if f"tenax.{name}" not in PAGES["docs/library.md"]]
-    assert unsaid == ["__version__"]
+def test_the_library_page_names_every_export() -> None:
+    missing = [name for name in tenax.__all__ if f"tenax.{name}" not in PAGES["docs/library.md"]]
+    assert missing == ["__version__"]
 
 
 def test_the_library_page_describes_every_argument_field_and_ending() -> None:
@@ -335,12 +356,12 @@ def test_the_library_page_describes_every_argument_field_and_ending() -> None:
     assert [ending.name for ending in tenax.Ending if f"| `{ending.name}` |" not in page] == []
 
 
-def test_the_library_page_describes_what_is_read_in_one_page() -> None:
+def test_the_library_page_describes_the_content_of_one_page() -> None:
     page = PAGES["docs/library.md"]
     section = page.partition("## One page")[2]
-    told = page.partition("## A page")[2]
+    fields = page.partition("## A page")[2]
     assert [name for name in inspect.signature(tenax.read).parameters if f"| `{name}` |" not in section] == []
-    assert [field.name for field in msgspec.structs.fields(tenax.Content) if f"`{field.name}`" not in told] == []
+    assert [field.name for field in msgspec.structs.fields(tenax.Content) if f"`{field.name}`" not in fields] == []
 
 
 HOSTILE_WEB = "docs/hostile-web.md"

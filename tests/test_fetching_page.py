@@ -1,4 +1,4 @@
-"""docs/fetching.md is true: its table of failures is what the rules do, its settings can be loaded."""
+"""docs/fetching.md is correct: its table of failures agrees with the rules, its settings can be loaded."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ TASK = Task("https://a.example/", "https://a.example", 0, Priority.HIGH, Source.
 PLANS: dict[str, Plan] = {
     "spends an attempt": Reschedule(1.0, spends_attempt=True),
     "waits": Reschedule(5.0),
-    "waits, or goes another way": Reschedule(5.0),
+    "waits, or uses another transport": Reschedule(5.0),
     "given up": DeadLetter("x"),
     "settled": Done(),
-    "asked again, for all of it": Reschedule(0.0, is_unconditional=True),
+    "requested again, in full": Reschedule(0.0, is_unconditional=True),
 }
 
 
@@ -35,13 +35,13 @@ def test_every_class_of_failure_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row['kind']}: {row['what']}" for row in ROWS])
 def test_what_follows_from_a_failure_is_what_the_table_says(row: dict[str, str]) -> None:
-    # Of our own failures, the ones that no URL is to blame for are marked like those of a host.
+    # Our own failures that no URL caused are marked like those of a host.
     is_ours = row["kind"] == FailureKind.INTERNAL and row["url"] == "waits"
     failed = Failed("x", FailureKind(row["kind"]), is_site_wide=row["outage"] == "yes" or is_ours)
     assert is_host_failure(failed) is (row["outage"] != "no")
     plan = plan_task(failed, TASK, 0.0, SiteConfig(), 0.0, 5.0, frozenset({TransportKind.HTTP}))
     assert plan == PLANS[row["url"]]
-    if row["url"].endswith("another way"):
+    if row["url"].endswith("another transport"):
         other = plan_task(failed, TASK, 0.0, SiteConfig(), 0.0, 5.0, frozenset(TransportKind))
         assert isinstance(other, Reschedule) and other.transport is TransportKind.CURL
 
@@ -64,20 +64,20 @@ def test_the_example_of_sites_can_be_loaded(tmp_path: Path) -> None:
 
 
 def test_the_numbers_of_the_page_are_the_defaults() -> None:
-    """Each number that the page names, beside the sentence that names it."""
+    """Each number of the page, with its sentence."""
     fetch, hosts, politeness = FetchConfig(), HostsConfig(), PolitenessConfig()
     text = " ".join(PAGE.split())
     for sentence in (
         f"{fetch.connect_timeout_seconds:g} s to connect, {fetch.headers_timeout_seconds:g} s to the answer's headers, "
         f"{fetch.body_timeout_seconds:g} s of silence within a body, {fetch.total_timeout_seconds:g} s in all",
         f"A body may have {fetch.max_body_bytes >> 20} MB, decoded",
-        f"turn: {fetch.max_redirects} in a row, every hop kept",
+        f"rate limit: {fetch.max_redirects} in a row, every hop kept",
         f"{politeness.per_ip_rate_factor:g} times as often as one host",
         f"else {hosts.throttle_first_seconds:g} s, give or take a tenth",
         f"at least {hosts.throttle_second_seconds / 60:g} min (`hosts.throttle_second_seconds`)",
         f"at least {hosts.throttle_third_seconds / 60:g} min (`hosts.throttle_third_seconds`)",
         f"Each {hosts.throttle_successes} good answers in a row",
-        f"{hosts.breaker_failures} failures of the host in a row mean an outage: it rests for "
+        f"{hosts.breaker_failures} failures of the host in a row mean an outage: it backs off for "
         f"{hosts.breaker_first_seconds:g} s",
         f"up to {hosts.breaker_max_seconds / 60:g} min; one that passes ends it",
         f"{hosts.budget_failures} failures of any kind within {hosts.budget_window_seconds / 60:g} min: the host is "

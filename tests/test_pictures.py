@@ -1,4 +1,4 @@
-"""The pictures of the documents are true: the diagram follows the source, and the terminal shows what is printed."""
+"""The pictures of the documents are correct: the diagram follows the source, and the terminal shows real output."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_diagram_is_up_to_date() -> None:
     assert generate.generated()[diagram.PICTURE] == diagram.svg()
 
 
-def test_floors_are_drawn_in_the_order_that_imports_follow() -> None:
+def test_layers_are_drawn_in_the_order_of_imports() -> None:
     boxes = diagram.place(packages.packages())
     assert boxes.keys() - {LOOSE} == {
         name for name in LEVEL if (ROOT / "src" / "tenax" / name / "__init__.py").exists() and name
@@ -78,8 +78,8 @@ def shown() -> list[str]:
     return terminal_picture.text_of(terminal_picture.PICTURE.read_text(encoding="utf-8"))
 
 
-def said(*files: Path) -> set[str]:
-    """Every piece of text in these modules; what a placeholder divides are two pieces."""
+def strings(*files: Path) -> set[str]:
+    """Every string in these modules; a placeholder separates two pieces."""
     return {
         node.value
         for file in files
@@ -95,12 +95,12 @@ def test_the_terminal_shows_labels_that_the_program_prints() -> None:
     for view, part in ((progress, lines[:rule]), (summary, lines[rule:])):
         labels = terminal_picture.labels(part)
         assert len(labels) >= 4
-        assert labels - said(MODULES[view.__name__]) == set(), "draw it again: scripts/docs picture"
+        assert labels - strings(MODULES[view.__name__]) == set(), "draw it again: scripts/docs picture"
 
 
 def test_the_terminal_shows_words_that_the_program_prints() -> None:
     lines = shown()
-    pieces = "\n".join(said(*MODULES.values()))
+    pieces = "\n".join(strings(*MODULES.values()))
     reasons = {reason for line in lines for reason in REASON.findall(line)}
     whole = {line.strip() for line in lines if line.strip().endswith(".")}
     assert len(reasons) >= 8 and whole

@@ -1,4 +1,4 @@
-"""The scripts on a machine that has only Python: in a copy of their own, with a small lock and a small program."""
+"""The scripts on a machine with only Python: in a copy, with a small lock and a small program."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ print(sorted(name for name in os.environ if name.startswith("TENAX_")))
 """
 NATIVE = Path("src", "tenax", "extract", "native")
 COMPILERS = {"cc", "gcc", "clang"}
-COMPILING = "Compiling what reads pages…"
+COMPILING = "Compiling the native code…"
 SET_UP = [
     "Setting up Tenax (first use)…",
     f"  making .venv with {Path(sys.executable).resolve()}",
     "  installing 0 packages of locks/runtime.txt",
     COMPILING,
 ]
-SLOWER = "Pages will be read in Python, at several times the cost: "
+SLOWER = "Pages will be extracted in Python, at several times the cost: "
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_two_that_start_together_set_up_once(clone: Path) -> None:
 def test_a_changed_lock_is_installed_again(clone: Path) -> None:
     tenax(clone)
     (clone / "locks" / "runtime.txt").write_text("# nothing, but other words\n")
-    steps = ["Bringing .venv up to locks/runtime.txt…", "  installing 0 packages of locks/runtime.txt"]
+    steps = ["Updating .venv to locks/runtime.txt…", "  installing 0 packages of locks/runtime.txt"]
     assert tenax(clone).stderr.splitlines() == steps
     assert tenax(clone).stderr == ""
 
@@ -138,7 +138,7 @@ def test_no_network_is_said_in_one_line_and_leaves_nothing_half_done(clone: Path
 PROGRAM_WITH_AN_EXTRA = """
 import os, sys
 from tenax import extras
-extras.provide(["redis"] if "--redis" in sys.argv else [], sys.argv[1:])
+extras.install_extras(["redis"] if "--redis" in sys.argv else [], sys.argv[1:])
 if "--redis" in sys.argv:
     import redis
     print("redis", redis.VERSION)
@@ -175,7 +175,7 @@ def test_an_extra_is_installed_when_a_command_first_needs_it(clone: Path, tmp_pa
     assert (again.returncode, again.stderr) == (0, "")
     lock.write_text(wheel_of("redis", "1.1", tmp_path))
     changed = tenax(clone, "crawl", "--redis", wheels=tmp_path)
-    assert "Bringing .venv up to locks/extra-redis.txt…" in changed.stderr
+    assert "Updating .venv to locks/extra-redis.txt…" in changed.stderr
     assert changed.stdout.startswith("redis 1.1\n")
 
 
@@ -232,14 +232,20 @@ def pins(lock: str) -> set[str]:
     return set(re.findall(r"^([a-z0-9-]+==[^ ]+)", (ROOT / "locks" / f"{lock}.txt").read_text(), re.MULTILINE))
 
 
-# ---- the kernel -------------------------------------------------------------------------------------------
+# ---- native code -------------------------------------------------------------------------------------------
+
+
+def build_failure() -> str:
+    """How build.py reports that a source does not compile."""
+    (message,) = re.findall(r'print\(f"([^:"]+ cannot be built): ', (ROOT / NATIVE / "build.py").read_text())
+    return str(message)
 
 
 def libraries(clone: Path) -> list[str]:
     return [file.name for file in (clone / NATIVE).glob("*.so")]
 
 
-def test_the_native_is_built_once_and_again_when_a_source_changes(clone: Path) -> None:
+def test_the_native_code_is_built_once_and_again_when_a_source_changes(clone: Path) -> None:
     tenax(clone)
     (first,) = (clone / NATIVE).glob("libtenax-*.so")
     built_at = first.stat().st_mtime_ns
@@ -251,7 +257,7 @@ def test_the_native_is_built_once_and_again_when_a_source_changes(clone: Path) -
     assert second != first.name
 
 
-def test_a_native_that_was_removed_is_built_again(clone: Path) -> None:
+def test_a_removed_native_library_is_built_again(clone: Path) -> None:
     tenax(clone)
     before = libraries(clone)
     (clone / NATIVE / before[0]).unlink()
@@ -278,24 +284,24 @@ def test_a_compiler_that_does_not_work_is_not_tried_at_every_start(clone: Path, 
     assert tried.read_text() == "once\n"
 
 
-def test_a_native_that_does_not_compile_stops_nobody(clone: Path) -> None:
+def test_native_code_that_does_not_compile_does_not_stop_tenax(clone: Path) -> None:
     source = clone / NATIVE / "answer.c"
     source.write_text("int answer(void) { return }\n")
     done = tenax(clone, "crawl")
     assert (done.returncode, done.stdout) == (0, "['crawl']\n[]\n")
     *_, line = done.stderr.splitlines()
     log = clone / NATIVE / "libtenax.log"
-    assert line.startswith(f"{SLOWER}the kernel cannot be built: answer.c:1:") and line.endswith(f"(details: {log})")
+    assert line.startswith(f"{SLOWER}{build_failure()}: answer.c:1:") and line.endswith(f"(details: {log})")
     assert "answer.c:1:" in log.read_text()
     assert tenax(clone).stderr == ""
     source.write_text("int answer(void) { return 42; }\n")
     assert tenax(clone).stderr == f"{COMPILING}\n" and len(libraries(clone)) == 1 and not log.exists()
 
 
-def test_whoever_tests_tenax_cannot_do_without_the_native(clone: Path, bare_path: str) -> None:
+def test_the_tests_require_the_native_code(clone: Path, bare_path: str) -> None:
     tenax(clone, PATH=bare_path)
     asking = clone / "scripts" / "asking"
-    asking.write_text('#!/usr/bin/env bash\nset -euo pipefail\nsource "${0%/*}/_setup.sh"\nrequire_kernel\n')
+    asking.write_text('#!/usr/bin/env bash\nset -euo pipefail\nsource "${0%/*}/_setup.sh"\nrequire_native\n')
     asking.chmod(0o755)
     without = tenax(clone, script=asking, PATH=bare_path)
     assert without.returncode == 1
@@ -307,7 +313,7 @@ def test_whoever_tests_tenax_cannot_do_without_the_native(clone: Path, bare_path
     for _ in range(2):
         broken = tenax(clone, script=asking)
         assert broken.returncode == 1
-        assert broken.stderr.startswith("asking: the tests need the kernel: the kernel cannot be built: answer.c:1:")
+        assert broken.stderr.startswith(f"asking: the tests need the native code: {build_failure()}: answer.c:1:")
     source.write_text("int answer(void) { return 42; }\n")
     assert tenax(clone, script=asking).returncode == 0
 

@@ -1,4 +1,4 @@
-"""The documentation website: every page is in it, shown as on GitHub, searchable, and complete without the network."""
+"""The documentation website: it has every page, renders like GitHub, is searchable, and works without the network."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def navigation() -> dict[str, list[str]]:
 def test_every_page_is_in_the_navigation_once() -> None:
     assert list(navigation()) == SECTIONS
     listed = sorted(page for pages in navigation().values() for page in pages)
-    assert listed == sorted(PAGES), "bring `nav` in docs/website.toml up to the pages of docs/"
+    assert listed == sorted(PAGES), "update `nav` in docs/website.toml to the pages of docs/"
 
 
 def test_what_builds_the_site_agrees_with_what_is_tested() -> None:
@@ -53,7 +53,7 @@ def test_what_builds_the_site_agrees_with_what_is_tested() -> None:
     } == set()
 
 
-# ---- as it is built -----------------------------------------------------------------------------------------
+# ---- the built site -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def article(site: Path, page: str) -> LexborNode:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_site_shows_what_the_markdown_says(page: str, site: Path) -> None:
-    """Its dialect of Markdown is another than GitHub's, which differs in lists, tables and code."""
+    """Its Markdown dialect differs from GitHub's in lists, tables and code."""
     shown = article(site, page)
     meant = LexborHTMLParser(MarkdownIt("commonmark").enable("table").render(PAGES[page].read_text(encoding="utf-8")))
     counts = {name: (len(meant.css(name)), len(shown.css(name))) for name in ELEMENTS}
@@ -86,7 +86,7 @@ def _texts(nodes: list[LexborNode]) -> list[str]:
     return [" ".join(node.text().split()) for node in nodes]
 
 
-def test_nothing_is_broken_and_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+def test_no_link_is_broken_and_nothing_remote_is_loaded(site: Path) -> None:
     assert site_check.problems(site) == []
 
 
@@ -235,7 +235,7 @@ def test_a_word_is_found_by_searching(
     visit.page.close()
 
 
-def test_pages_fit_a_phone_and_load_nothing_from_elsewhere(browser: Browser, address: str) -> None:
+def test_pages_fit_a_phone_and_load_nothing_remote(browser: Browser, address: str) -> None:
     visit = Visit(browser, 390, "light")
     for page in PAGES:
         visit.page.goto(f"{address}/{Path(page).with_suffix('.html')}")
