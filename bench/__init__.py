@@ -1,5 +1,5 @@
-"""Benchmarks and long trials: each is a module with a `main`, run by `scripts/bench` and `scripts/soak`.
+"""Benchmarks and soak tests: modules with a `main`, run by `scripts/bench` and `scripts/soak`.
 
-`report` holds what they share for people and machines (the table, the bars, the last line of JSON), `measure` the
-cost of a command. A benchmark `NAME` is `bench/NAME.py`, a trial `NAME` is `bench/soak_NAME.py`.
+`report` has the common output (tables, bars, the last line of JSON), `measure` the cost of a command. Benchmark `NAME`
+is `bench/NAME.py`, soak test `NAME` is `bench/soak_NAME.py`.
 """

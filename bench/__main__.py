@@ -1,4 +1,4 @@
-"""Finds a benchmark or trial by its name and runs it; without a name it lists them."""
+"""Runs a benchmark or soak test by name; lists them without a name."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ PREFIXES = {"bench": "", "soak": "soak_"}
 
 
 def available(kind: str) -> dict[str, str]:
-    """Names of one kind, each with the first line of its docstring. Nothing is imported for it."""
+    """Names of one kind with the first line of their docstrings. Imports none of them."""
     found = {}
     for file in sorted(HERE.glob(f"{PREFIXES[kind]}*.py")):
-        is_trial = file.name.startswith(PREFIXES["soak"])
+        is_soak = file.name.startswith(PREFIXES["soak"])
         tree = ast.parse(file.read_text(encoding="utf-8"))
         has_main = any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in tree.body)
-        if has_main and is_trial == (kind == "soak") and not file.name.startswith("_"):
+        if has_main and is_soak == (kind == "soak") and not file.name.startswith("_"):
             found[file.stem.removeprefix(PREFIXES[kind])] = (ast.get_docstring(tree) or "").partition("\n")[0]
     return found
 
@@ -37,8 +37,9 @@ def main() -> int:
     if not is_question:
         print(f"scripts/{kind}: there is no {arguments[0]!r}", file=out)
     print(f"scripts/{kind} NAME [--quick] [options]; NAME is one of", file=out)
+    width = max(map(len, names), default=0) + 2
     for name, meaning in names.items():
-        print(f"  {name:<12}{meaning}", file=out)
+        print(f"  {name:<{width}}{meaning}", file=out)
     return 0 if is_question else 2
 
 

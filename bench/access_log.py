@@ -1,4 +1,4 @@
-"""What a server saw: the requests of its log, host by host, and how far apart they were."""
+"""Requests in a server's access log, by host, and the intervals between them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from bench.report import BenchError
 
 FORMAT = "$msec $request_time $server_addr $status $request_uri"
-"""As nginx spells it. The log is written when a request ends; how long it took leads back to when it came in."""
+"""Format for nginx. A line is written when the request ends; its start is the time minus the duration."""
 ROUNDING_SECONDS = 0.002
-"""The log has whole milliseconds: of two requests a second apart it may say that they are a little closer."""
+"""The log has whole milliseconds: two requests one second apart may appear slightly closer."""
 ROBOTS = "/robots.txt"
 
 
@@ -36,17 +36,17 @@ class AccessLog:
         return sum(since <= at < until for times in self.times.values() for at in times)
 
     def gaps(self) -> Iterator[float]:
-        """Between each request and the one before it at the same host."""
+        """Seconds between each request and the previous one to the same host."""
         for times in self.times.values():
             yield from (after - before for before, after in pairwise(times))
 
     def violations(self, pace_seconds: float) -> int:
-        """Requests that came closer than this to the one before them."""
+        """Requests that came sooner than this after the previous one."""
         return sum(gap < pace_seconds - ROUNDING_SECONDS for gap in self.gaps())
 
 
 def read(file: Path) -> AccessLog:
-    """The log of a server that has ended. Raises `BenchError` when a request was not answered with a page."""
+    """Reads the log of a stopped server. Raises `BenchError` when an answer is not a page."""
     log = AccessLog()
     with file.open(encoding="ascii") as lines:
         for line in lines:
@@ -56,7 +56,7 @@ def read(file: Path) -> AccessLog:
             log.times.setdefault(host, []).append(float(ended_at) - float(took_seconds))
             log.pages += path != ROBOTS
     if not log.times:
-        raise BenchError("the server was asked for nothing")
+        raise BenchError("the server got no request")
     for times in log.times.values():
         times.sort()
     return log

@@ -1,11 +1,10 @@
 """Page cycles a second on one PostgreSQL: 1, 4 and 8 workers, a million and five million URLs; and the page-fetcher.
 
-A page cycle is: claim a task, commit its page (5 KB of text) with 50 links of which 95 % are known, durably. Workers
-are processes and share the cores with the server, which has the settings of deploy/. Both sizes stand side by side in
-one server, and runs are interleaved. Counted are commits that were acknowledged within the same seconds by all workers;
-making up pages takes its share of the cores, and is taken off CPU figures only. In the end every commit must be there
-exactly once, and nothing in the tables may contradict itself. The page-fetcher is measured as `scripts/bench
-page_fetcher` does.
+A page cycle claims a task and commits its page durably: 5 KB of text, 50 links, 95 % of them known. Workers are
+processes and share the cores with the server, which has the settings of deploy/. One server has databases of both
+sizes, and runs are interleaved. A commit counts when it is acknowledged in the measured period, which is the same for
+all workers. Generating pages uses CPU too: it is subtracted from CPU figures only. At the end every commit must be
+stored exactly once and the tables must be consistent. The page-fetcher part is `scripts/bench page_fetcher`.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ from typing import NamedTuple
 
 import msgspec
 
-from bench import page_fetcher, report
+from bench import page_fetcher
 from bench.cluster_server import SETTINGS, STORED, Server, fsync_ms, serving
-from bench.cluster_worker import IN_FLIGHT, Counted, Order, run_worker
+from bench.cluster_worker import IN_FLIGHT, Counted, CountingPeriod, run_worker
 from bench.measure import end_with_parent, interleaved
-from bench.report import ROOT, BenchError, Report, median, short, table
-from bench.world import LINKS, NEW_SHARE, World, turns_without_pace
+from bench.report import ROOT, BenchError, Report, median, run, short, table
+from bench.world import LINKS, NEW_SHARE, World, unpaced_hosts
 
 SIZES, QUICK_SIZES = (1_000_000, 5_000_000), (100_000, 300_000)
 WORKERS, QUICK_WORKERS = (1, 4, 8), (1, 4)
 ROUNDS = 3
 WARM_SECONDS, QUICK_WARM_SECONDS = 4.0, 2.0
-"""Until hosts are shared out and the server's memory holds what is asked for."""
+"""Until hosts are assigned and the server's cache is warm."""
 COUNTED_SECONDS, QUICK_COUNTED_SECONDS = 10.0, 5.0
 END_SECONDS = 60.0
 
@@ -45,7 +44,7 @@ Figures = dict[str, float]
 
 
 class Setting(NamedTuple):
-    """One line of the table."""
+    """One row of the table."""
 
     workers: int
     rows: int
@@ -59,32 +58,32 @@ def main() -> None:
     if sys.argv[1:2] == ["--worker"]:
         run_worker(*sys.argv[2:])
         return
-    report.run("cluster", measure, _options)
+    run("cluster", measure, _options)
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--database-only", action="store_true", help="leave out the page-fetcher; nothing is kept")
 
 
-def measure(told: Report, chosen: argparse.Namespace) -> None:
-    told.is_partial = chosen.database_only
+def measure(report: Report, chosen: argparse.Namespace) -> None:
+    report.is_partial = chosen.database_only
     with serving() as server:
         cluster = Cluster(server, chosen.quick)
         cluster.fill()
         cluster.measure()
         cluster.check()
-        told.figure("postgresql", {"version": server.version, **server.durable, **SETTINGS})
-        told.figure("fsync_ms", fsync_ms())
-    cluster.tell(told)
+        report.figure("postgresql", {"version": server.version, **server.durable, **SETTINGS})
+        report.figure("fsync_ms", fsync_ms())
+    cluster.add_figures(report)
     if not chosen.database_only:
         _say("the page-fetcher, beside the plain recipe")
         found = page_fetcher.measured(rounds=1 if chosen.quick else ROUNDS, share=0.3 if chosen.quick else 1.0)
-        told.figure("page_fetcher", {name: {**figures} for name, figures in found.items()})
-        page_fetcher.judge(told, found)
+        report.figure("page_fetcher", {name: {**figures} for name, figures in found.items()})
+        page_fetcher.judge(report, found)
 
 
 class Cluster:
-    """A database of each size in one server, and what workers get done there."""
+    """One database per size in one server, and the throughput of workers on it."""
 
     def __init__(self, server: Server, is_quick: bool) -> None:
         self._server = server
@@ -92,7 +91,7 @@ class Cluster:
         self._rounds = 1 if is_quick else ROUNDS
         self._warm_seconds = QUICK_WARM_SECONDS if is_quick else WARM_SECONDS
         self._counted_seconds = QUICK_COUNTED_SECONDS if is_quick else COUNTED_SECONDS
-        # Those that are compared follow each other.
+        # Runs that are compared follow each other.
         workers = QUICK_WORKERS if is_quick else WORKERS
         self._settings = {one.name: one for count in workers for size in self._sizes for one in [Setting(count, size)]}
         self._runs: dict[str, list[Figures]] = {name: [] for name in self._settings}
@@ -136,12 +135,12 @@ class Cluster:
         numbers = range(first, first + setting.workers)
         with _working(self._urls[setting.rows], setting.rows, numbers) as workers:
             begin = time.monotonic() + self._warm_seconds
-            order = Order(begin, begin + self._counted_seconds)
+            period = CountingPeriod(begin, begin + self._counted_seconds)
             for worker in workers:
-                _tell(worker, order)
-            _wait_until(order.begin)
+                _tell(worker, period)
+            _wait_until(period.begin)
             cpu, wal = self._server.cpu_seconds(), self._server.wal_bytes()
-            _wait_until(order.end)
+            _wait_until(period.end)
             cpu, wal = self._server.cpu_seconds() - cpu, self._server.wal_bytes() - wal
             counted = [_answer(worker) for worker in workers]
         self._committed[setting.rows] += sum(one.pages_ever for one in counted)
@@ -150,9 +149,9 @@ class Cluster:
     # -- judging ----------------------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Nothing of this counts if the database is wrong."""
+        """The figures count only if the database is consistent."""
         for size in self._sizes:
-            _say(f"looking for contradictions among {size:,} URLs")
+            _say(f"checking the consistency of {size:,} URLs")
             self._problems += asyncio.run(_problems(self._urls[size]))
             stored = self._server.pages(_database(size))
             if stored != self._committed[size]:
@@ -160,7 +159,7 @@ class Cluster:
         most = max(self._sizes, key=lambda size: self._committed[size])
         self._bytes_a_page = self._server.bytes_of(_database(most), *STORED) / self._committed[most]
 
-    def tell(self, told: Report) -> None:
+    def add_figures(self, report: Report) -> None:
         medians = {
             name: {key: median(one[key] for one in runs) for key in runs[0]} for name, runs in self._runs.items()
         }
@@ -173,30 +172,30 @@ class Cluster:
             ],
         )
         for name, found in medians.items():
-            told.figure(name, {**found})
-        told.figure("in_flight_a_worker", IN_FLIGHT)
-        told.figure("seconds", self._counted_seconds)
-        told.figure("rounds", self._rounds)
-        told.figure("goal_cycles_per_second", CYCLES_GOAL)
-        told.figure("disk_bytes_a_url", self._bytes_a_url)
-        told.figure("disk_bytes_seen_a_url", self._bytes_seen_a_url)
-        told.figure("disk_bytes_a_page", self._bytes_a_page)
-        self._judge(told, medians)
+            report.figure(name, {**found})
+        report.figure("in_flight_a_worker", IN_FLIGHT)
+        report.figure("seconds", self._counted_seconds)
+        report.figure("rounds", self._rounds)
+        report.figure("goal_cycles_per_second", CYCLES_GOAL)
+        report.figure("disk_bytes_a_url", self._bytes_a_url)
+        report.figure("disk_bytes_seen_a_url", self._bytes_seen_a_url)
+        report.figure("disk_bytes_a_page", self._bytes_a_page)
+        self._judge(report, medians)
 
-    def _judge(self, told: Report, medians: dict[str, Figures]) -> None:
+    def _judge(self, report: Report, medians: dict[str, Figures]) -> None:
         few, many = (Setting(JUDGED_WORKERS, size).name for size in self._sizes)
-        told.at_least(f"cycles_per_second_{JUDGED_WORKERS}_workers", medians[few]["cycles_per_second"], CYCLES_BAR)
+        report.at_least(f"cycles_per_second_{JUDGED_WORKERS}_workers", medians[few]["cycles_per_second"], CYCLES_BAR)
         for cost in ("cpu", "wall"):
             pairs = zip(self._runs[many], self._runs[few], strict=True)
             ratio = median(more[f"{cost}_ms"] / less[f"{cost}_ms"] for more, less in pairs)
-            told.at_most(f"{cost}_most_rows_vs_fewest", ratio, COST_RATIO_BAR)
+            report.at_most(f"{cost}_most_rows_vs_fewest", ratio, COST_RATIO_BAR)
         for problem in self._problems:
             _say(f"problem: {problem}")
-        told.at_most("problems", len(self._problems), 0)
+        report.at_most("problems", len(self._problems), 0)
 
 
 def figures_of(counted: list[Counted], server_cpu_seconds: float, wal_bytes: int) -> Figures:
-    """What some workers did together. Raises when it was not what should be measured."""
+    """Figures of all workers together. Raises when the load was not the intended one."""
     pages = sum(one.pages for one in counted)
     if not pages:
         raise BenchError("no page was committed")
@@ -223,7 +222,7 @@ async def _problems(url: str) -> list[str]:
     from tenax.config import DatabaseConfig
     from tenax.database.postgres import PostgresDatabase
 
-    database = await PostgresDatabase.open(url, DatabaseConfig(), SteadyClock(), turns_without_pace(), read_only=True)
+    database = await PostgresDatabase.open(url, DatabaseConfig(), SteadyClock(), unpaced_hosts(), read_only=True)
     try:
         return await database.find_problems()
     finally:
@@ -237,13 +236,13 @@ Process = subprocess.Popen[str]
 
 @contextmanager
 def _working(url: str, size: int, numbers: range) -> Iterator[list[Process]]:
-    """Workers that have joined."""
+    """Workers that have registered."""
     with ExitStack() as stack:
         workers = [stack.enter_context(_worker(url, size, number)) for number in numbers]
         for worker in workers:
             assert worker.stdout is not None
             if worker.stdout.readline() != "ready\n":
-                raise BenchError("a worker could not join")
+                raise BenchError("a worker could not register")
         yield workers
 
 
@@ -260,9 +259,9 @@ def _worker(url: str, size: int, number: int) -> Iterator[Process]:
         process.wait()
 
 
-def _tell(worker: Process, order: Order) -> None:
+def _tell(worker: Process, period: CountingPeriod) -> None:
     assert worker.stdin is not None
-    worker.stdin.write(msgspec.json.encode(order).decode() + "\n")
+    worker.stdin.write(msgspec.json.encode(period).decode() + "\n")
     worker.stdin.flush()
 
 
@@ -271,7 +270,7 @@ def _answer(worker: Process) -> Counted:
         out, _ = worker.communicate(timeout=END_SECONDS)
         return msgspec.json.decode(out, type=Counted)
     except (msgspec.DecodeError, subprocess.TimeoutExpired):
-        raise BenchError("a worker did not come to its end") from None
+        raise BenchError("a worker did not end") from None
 
 
 def _database(size: int) -> str:
@@ -283,7 +282,7 @@ def _wait_until(moment: float) -> None:
 
 
 def _say(line: str) -> None:
-    """Progress; what was found goes to the other stream."""
+    """Prints progress; results go to the other stream."""
     print(line, file=sys.stderr, flush=True)
 
 

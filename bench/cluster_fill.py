@@ -1,7 +1,7 @@
-"""Millions of known URLs, put into a PostgreSQL database in minutes: the rows that `admit` would write, by COPY.
+"""Fills a PostgreSQL database with millions of known URLs in minutes: the rows of `admit`, written by COPY.
 
-They come in waves, each over all hosts, as the URLs of a crawl do. So the rows of a host do not lie side by side, and
-pages of the indexes are as full as they are after many insertions, not as after one.
+URLs are written in waves over all hosts, as a crawl finds them. So rows of one host are not adjacent, and index pages
+are as full as after many insertions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from bench.world import World, candidate_of, turns_without_pace
+from bench.world import World, candidate_of, unpaced_hosts
 from tenax.clock import Clock
 from tenax.config import DatabaseConfig
 from tenax.database import rows
@@ -24,18 +24,18 @@ LINES_AT_ONCE = 5000
 SEEN = ("host_id", "key")
 QUEUE = ("host_id", "rank", "due", "key", "path", "depth", "source", "found", "attempt")
 FOLDED = 0
-"""The worker under whose number the counts of those that ended are kept."""
+"""The worker id that has the counts of ended workers."""
 
 Row = tuple[int, int, int, str, int]
-"""Of a waiting URL: host, rank, key, path, depth."""
+"""A waiting URL: host, rank, key, path, depth."""
 
 
 async def fill(url: str, world: World, clock: Clock) -> int:
-    """Make the database and put every known URL of the world into it; how many there are."""
+    """Create the database, add every known URL of the world, and return their number."""
     from asyncpg import connect
 
     config = DatabaseConfig()
-    await (await PostgresDatabase.open(url, config, clock, turns_without_pace())).close()
+    await (await PostgresDatabase.open(url, config, clock, unpaced_hosts())).close()
     db = await connect(url, server_settings={"search_path": config.schema})
     try:
         return await _copy(db, world, clock)
@@ -67,7 +67,7 @@ async def _copy(db: Any, world: World, clock: Clock) -> int:
 
 
 def wave_of(world: World, number: int) -> Iterator[Candidate]:
-    """One in `WAVES` of the URLs of every host."""
+    """Every `WAVES`-th URL of each host."""
     for host, known in enumerate(world.known):
         for one in range(number, known, WAVES):
             yield candidate_of(host, one)

@@ -1,4 +1,4 @@
-"""The PostgreSQL server of the cluster benchmark: as durable as one should be, and weighed while it works."""
+"""The PostgreSQL server of the cluster benchmark: durable commits, CPU and disk use measured."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.servers.postgres import PostgresServer
 
 DISK = Path("/var/tmp")
-"""On a disk, by convention, where an fsync is a real one; and the user that PostgreSQL runs as may enter it."""
+"""On a real disk, so that fsync is real; readable by the user that PostgreSQL runs as."""
 SETTINGS = {
     "jit": "off",
     "shared_buffers": "1GB",
@@ -25,10 +25,10 @@ SETTINGS = {
     "autovacuum_naptime": "10s",
     "max_connections": "200",
 }
-"""Those of deploy/compose.yaml."""
+"""The settings of deploy/compose.yaml."""
 DURABLE = ("fsync", "synchronous_commit", "full_page_writes")
 STORED = ("record", "visit", "content", "outbox")
-"""The tables that get a row for a page."""
+"""The tables with a row per page."""
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def serving() -> Iterator[Server]:
 
 
 class Server:
-    """What is asked of it besides being a database."""
+    """A PostgreSQL server with measurements."""
 
     def __init__(self, server: PostgresServer) -> None:
         self._server = server
@@ -49,14 +49,14 @@ class Server:
         self.version = server.psql("SHOW server_version").split()[0]
         self.durable = {name: server.psql(f"SHOW {name}") for name in DURABLE}
         if set(self.durable.values()) != {"on"}:
-            raise BenchError(f"a commit has to be durable, and PostgreSQL has {self.durable}")
+            raise BenchError(f"commits must be durable, but PostgreSQL has {self.durable}")
 
     def create(self, database: str) -> str:
-        """A new empty database; its URL."""
+        """Create an empty database and return its URL."""
         return self._server.create(database)
 
     def tidy(self, database: str) -> None:
-        """What a fill leaves to do is done before anything is measured."""
+        """Finish background work of the fill before measuring."""
         self._server.psql("VACUUM ANALYZE", database)
         self._server.psql("CHECKPOINT", database)
 
@@ -64,11 +64,11 @@ class Server:
         return int(self._server.psql(f"SELECT pg_database_size('{database}')"))
 
     def bytes_of_urls(self, database: str) -> int:
-        """Of a database in which nothing was visited yet."""
+        """For a database without visits."""
         return self.database_bytes(database) - self._empty_bytes
 
     def bytes_of(self, database: str, *tables: str) -> int:
-        """Indexes and long texts included."""
+        """Includes indexes and TOAST."""
         sizes = " + ".join(f"pg_total_relation_size('tenax.{table}')" for table in tables)
         return int(self._server.psql(f"SELECT {sizes}", database))
 
@@ -76,16 +76,16 @@ class Server:
         return int(self._server.psql("SELECT count(*) FROM tenax.record WHERE content_id IS NOT NULL", database))
 
     def wal_bytes(self) -> int:
-        """Written to the log since the beginning."""
+        """WAL bytes written since the start."""
         return int(self._server.psql("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint"))
 
     def cpu_seconds(self) -> float:
-        """Of the server and all its processes, those that ended included."""
+        """CPU of the server and all its processes, including ended ones."""
         return cpu_of_family(self._pid)
 
 
 def fsync_ms() -> float:
-    """How long this disk takes to keep a block, as a commit asks for; the median of some."""
+    """Median time of an fsync of one block on this disk."""
     with tempfile.TemporaryFile(dir=DISK) as file:
         return median(_kept_in(file.fileno()) for _ in range(50)) * 1000
 
@@ -98,9 +98,9 @@ def _kept_in(file: int) -> float:
 
 
 def cpu_of_family(pid: int) -> float:
-    """CPU seconds so far of a process and its children, also of those that ended and were waited for.
+    """CPU seconds of a process and its children, including ended children that were waited for.
 
-    Each process of PostgreSQL is the head of a session of its own: its family is known by the parent.
+    Each PostgreSQL process leads its own session, so children are found by their parent id.
     """
     while True:
         ended = _ticks(pid)[2:]
@@ -110,7 +110,7 @@ def cpu_of_family(pid: int) -> float:
                 if _fields(int(entry.name))[1] == str(pid):
                     living += sum(_ticks(int(entry.name)))
         own = _ticks(pid)
-        if own[2:] == ended:  # else a child has ended while we looked, and was counted twice or not at all
+        if own[2:] == ended:  # else a child ended meanwhile and was counted twice or not at all
             return (sum(own) + living) / TICKS_A_SECOND
 
 
@@ -119,5 +119,5 @@ def _fields(pid: int) -> list[str]:
 
 
 def _ticks(pid: int) -> list[int]:
-    """Of itself, for programs and for the system; the same of children that it has waited for."""
+    """User and system time of the process and of children it waited for."""
     return [int(field) for field in _fields(pid)[11:15]]

@@ -1,4 +1,4 @@
-"""A reader of events beside a crawl: what Kafka was told, counted by URL."""
+"""Consumes the events of a crawl from Kafka and counts them by URL."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ FIND_SECONDS = 20.0
 
 
 class Reader:
-    """Reads from the beginning of a topic until `close`, all the time: a broker for tests keeps only the last of it."""
+    """Consumes a topic from its start until `close`, without pause: the test broker keeps only the latest events."""
 
     def __init__(self, servers: str, topic: str) -> None:
-        self.told: Counter[str] = Counter()
-        """How often each URL was told."""
+        self.event_counts: Counter[str] = Counter()
+        """Events by URL."""
         self._consumer = Consumer({"bootstrap.servers": servers, "group.id": "soak", "log_level": 0})
         partitions = self._consumer.list_topics(topic, FIND_SECONDS).topics[topic].partitions
         self._consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
@@ -29,9 +29,9 @@ class Reader:
         self._thread.start()
 
     def wait_for(self, urls: Set[str], seconds: float) -> None:
-        """Return when each of them was told, or after so long."""
+        """Return when each URL has an event, or after the timeout."""
         deadline = time.monotonic() + seconds
-        while not urls <= self.told.keys() and time.monotonic() < deadline:
+        while not urls <= self.event_counts.keys() and time.monotonic() < deadline:
             time.sleep(READ_SECONDS)
 
     def close(self) -> None:
@@ -44,4 +44,4 @@ class Reader:
             for message in self._consumer.consume(MESSAGES_AT_ONCE, READ_SECONDS):
                 value = message.value()
                 if message.error() is None and isinstance(value, bytes):
-                    self.told[json.loads(value)["url"]] += 1
+                    self.event_counts[json.loads(value)["url"]] += 1

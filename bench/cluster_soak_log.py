@@ -1,4 +1,4 @@
-"""What the hosts of a cluster's crawl saw: which worker asked for what and when, and which requests came too close."""
+"""Access log of a cluster crawl: requests by worker, and requests that were too close to each other."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import NamedTuple
 from bench.access_log import ROUNDING_SECONDS
 
 FORMAT = "$msec $request_time $server_addr $http_host $status $http_user_agent $request_uri"
-"""As nginx spells it. Each worker calls itself by another name."""
+"""Format for nginx. Each worker has its own user agent."""
 
 LATE_PACES = 0.25
-"""By how much of an address's pace requests may come late."""
+"""Fraction of an address's pace by which a request may be late."""
 MOST_TOGETHER = 40
-"""Requests that are looked at together: with more, a rate that is a little too high would show too."""
+"""Requests per window: a larger window would also detect a slightly too high rate."""
 
 
 class Seen(NamedTuple):
-    """One request, from when the server began to read it."""
+    """One request; `at` is when the server began to read it."""
 
     at: float
     address: str
@@ -31,7 +31,7 @@ class Seen(NamedTuple):
 
 
 class Close(NamedTuple):
-    """Two requests to one host, nearer to each other than its pace allows."""
+    """Two requests to one host that are closer than its pace allows."""
 
     before: Seen
     after: Seen
@@ -40,17 +40,17 @@ class Close(NamedTuple):
     def seconds(self) -> float:
         return self.after.at - self.before.at
 
-    def told(self, since: float) -> str:
-        """In words, with times since then."""
+    def describe(self, since: float) -> str:
+        """Text for the report; times are relative to `since`."""
         one, other = (
             f"{seen.at - since:.3f} s {seen.worker} {seen.host}{seen.path} ({seen.status})"
             for seen in (self.before, self.after)
         )
-        return f"{self.before.host} was asked twice within {self.seconds:.3f} s: {one}, {other}"
+        return f"{self.before.host} got two requests within {self.seconds:.3f} s: {one}, {other}"
 
 
 def read(file: Path) -> list[Seen]:
-    """Every request, in order."""
+    """All requests in order."""
     return sorted(_seen(line) for line in file.read_text(encoding="ascii").splitlines())
 
 
@@ -60,7 +60,7 @@ def _seen(line: str) -> Seen:
 
 
 class Apart(NamedTuple):
-    """How near to each other two requests to one host, or one address, ever came: of the same worker, and of two."""
+    """The shortest interval between two requests to one host or address: of one worker, and of two workers."""
 
     one_worker: float | None
     two_workers: float | None
@@ -84,29 +84,29 @@ def closest(seen: Iterable[Seen], by: Callable[[Seen], str] = host_of) -> Apart:
 
 
 def too_close(seen: Iterable[Seen], pace_seconds: float) -> Iterator[Close]:
-    """By the tolerance of the politeness benchmark: what the rounding of the log makes of a whole pace."""
+    """With the tolerance of the politeness benchmark, which covers the rounding of the log."""
     for before, after in _pairs(seen, host_of):
         if after.at - before.at < pace_seconds - ROUNDING_SECONDS:
             yield Close(before, after)
 
 
 class Crowd(NamedTuple):
-    """More requests to one address, whatever the hosts there, than its pace allows in that time."""
+    """More requests to one address, over all its hosts, than its pace allows."""
 
     first: Seen
     last: Seen
     requests: int
 
-    def told(self, since: float) -> str:
+    def describe(self, since: float) -> str:
         seconds, begin = self.last.at - self.first.at, self.first.at - since
-        return f"{self.first.address} was asked {self.requests} times within {seconds:.3f} s, from {begin:.3f} s on"
+        return f"{self.first.address} got {self.requests} requests within {seconds:.3f} s, from {begin:.3f} s"
 
 
 def crowds(seen: Iterable[Seen], pace_seconds: float) -> Iterator[Crowd]:
-    """The shortest of each: one more request, or one that comes a little late, is none.
+    """The shortest violation of each kind. One extra or slightly late request is no violation.
 
-    A turn at an address is taken before the connection is made, and others go on after a pace: when a request arrives
-    late, the next one is near to it, but they do not become more.
+    A permit for an address is acquired before the connection is opened, and the next one is free after the pace. A
+    request that arrives late is therefore close to the next one, but the rate does not increase.
     """
     for requests in _grouped(seen, address_of).values():
         begin = 0
@@ -114,12 +114,12 @@ def crowds(seen: Iterable[Seen], pace_seconds: float) -> Iterator[Crowd]:
             for start in range(end - 2, max(begin, end - MOST_TOGETHER) - 1, -1):
                 if last.at - requests[start].at < (end - start - 1 - LATE_PACES) * pace_seconds:
                     yield Crowd(requests[start], last, end - start + 1)
-                    begin = end  # what comes of the same trouble is told once
+                    begin = end  # consequences of one violation are reported once
                     break
 
 
 def _pairs(seen: Iterable[Seen], by: Callable[[Seen], str]) -> Iterator[tuple[Seen, Seen]]:
-    """Each request and the one after it, host by host or address by address."""
+    """Each request with the next one to the same host or address."""
     for requests in _grouped(seen, by).values():
         yield from pairwise(requests)
 

@@ -1,4 +1,4 @@
-"""What is done to a cluster while it crawls, and when: drawn from a seed, so that the same trouble can be had again."""
+"""The disturbances of a cluster soak, drawn from a seed so that a run can be repeated."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from random import Random
 
 WORKERS = 4
 SERVERS = ("postgres restart", "postgres crash", "redis restart", "redis crash", "redis flush", "broker restart")
-"""`restart`: it ends as it should and comes back; `crash`: all its connections are gone at once, and Redis forgets."""
+"""`restart`: clean stop and start; `crash`: all connections break at once, and Redis loses its data."""
 AWAY_SECONDS = (1.0, 4.0)
 REPLACED_SECONDS = (0.0, 3.0)
 SPARED_SECONDS = 8.0
-"""A worker that is put to sleep was not killed for so long, so that it is there, and is not killed when it wakes."""
+"""Minimum seconds between a kill and a pause of the same worker."""
 PAST_SECONDS = 6.0
-"""A worker is paused for so much longer than it takes to be dead."""
+"""A worker is paused this much longer than its lease."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How much of it there is."""
+    """Number and length of the disturbances."""
 
     begin_seconds: float
     end_seconds: float
@@ -34,15 +34,15 @@ class Shape:
 
 @dataclass(frozen=True, order=True)
 class Disturbance:
-    """One thing that happens."""
+    """One disturbance."""
 
     at_seconds: float
     what: str
     """One of `SERVERS`; `kill`, `pause` or `nap` for a worker."""
     slot: int = -1
-    """Which worker, if it is one."""
+    """The worker's slot, for a disturbance of a worker."""
     seconds: float = 0.0
-    """How long a server is away or a worker asleep; after a kill, how long it takes until there is another."""
+    """How long a server is down or a worker paused; after a kill, the delay until its replacement starts."""
 
     @property
     def end_seconds(self) -> float:
@@ -54,7 +54,7 @@ class Disturbance:
 
 
 def plan(seed: int, shape: Shape) -> tuple[Disturbance, ...]:
-    """In order of time. Servers fail one after the other, workers at any moment; one that sleeps is not killed too."""
+    """In order of time. Servers fail one at a time, workers at any time; a paused worker is not killed."""
     dice = Random(f"cluster {seed}")
     asleep = list(_sleeps(dice, shape))
     return tuple(sorted([*_servers(dice, shape), *asleep, *_kills(dice, shape, asleep)]))
@@ -70,7 +70,7 @@ def _servers(dice: Random, shape: Shape) -> Iterator[Disturbance]:
 
 
 def _sleeps(dice: Random, shape: Shape) -> Iterator[Disturbance]:
-    """One for long enough to be dead, others for less."""
+    """One pause longer than the lease, the others shorter."""
     at = shape.begin_seconds + dice.uniform(0.0, (shape.end_seconds - shape.begin_seconds) / 4)
     yield Disturbance(at, "pause", dice.randrange(WORKERS), shape.pause_seconds)
     for _ in range(shape.naps):

@@ -1,4 +1,4 @@
-"""Defects planted on purpose, to see that a trial finds them: a trial that cannot fail proves nothing."""
+"""Injected defects that the soak must detect: a test that cannot fail proves nothing."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ HURRY = 8
 
 @dataclass(frozen=True)
 class Plant:
-    """What is made wrong, and by what it must be found."""
+    """A defect and the check that must detect it."""
 
     meaning: str
     finding: str
-    """The kind of offence that it is."""
+    """The kind of violation."""
     of_one: tuple[str, ...] = ()
-    """Options of the worker in the first slot."""
+    """Options of the worker in slot 0."""
     of_all: tuple[str, ...] = ()
     """Options of every worker."""
     sql: str = ""
-    """What is done to the database when the crawl is at its end."""
+    """SQL that runs after the crawl has ended."""
 
 
 PLANTS = {
     "too-fast": Plant(
-        f"one worker goes {HURRY} times as fast as it may",
+        f"one worker sends {HURRY} times as fast as allowed",
         "too_close",
         of_one=("--set", f"politeness.rate_per_second={HURRY / PACE_SECONDS}"),
     ),
     "crowd": Plant(
-        "hosts that share an address do not wait for each other",
+        "hosts that share an address ignore its pace",
         "crowds",
         of_all=("--set", "politeness.per_ip_rate_factor=0"),
     ),
     "lose": Plant(
-        "a page is taken out of the database",
+        "a page is deleted from the database",
         "lost",
         sql="DELETE FROM tenax.record WHERE id = (SELECT min(id) FROM tenax.record WHERE content_id IS NOT NULL)",
     ),
     "double": Plant(
-        "a page is written and told a second time",
+        "a page is stored and published twice",
         "doubled",
         sql="""
         WITH again AS (

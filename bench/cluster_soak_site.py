@@ -1,10 +1,9 @@
-"""Many small hosts for a cluster to crawl: the same pages on each, some slow, some found only from other hosts.
+"""Many small hosts for a cluster crawl: the same pages on each, some slow, some linked only from other hosts.
 
-A *guest* is a page that no page of its own host links to. When its link is found, its host may be held by another
-worker, or be at its end and held by nobody.
+A *guest* is a page that no page of its own host links to. When its link is found, its host may be leased by another
+worker, or be finished and leased by none.
 
-Most hosts have an address of their own and are called by it. The last ones have names, and several of them share an
-address, which has a pace too.
+Most hosts are IP addresses. The last ones have names, and several of these share an address, which has its own pace.
 """
 
 from __future__ import annotations
@@ -19,24 +18,24 @@ from bench.site import WORDS
 
 CHILDREN = 4
 GUESTS_A_PAGE = 6
-"""Links to other hosts that page n has, whichever host it is of."""
+"""Links to other hosts on page n of every host."""
 SLOW_EVERY = 7
 SLOW_LOCATION = "location ^~ /slow/ { limit_rate 1500; }"
-"""For nginx: such a page takes about a second, so that there are visits in flight at any moment."""
+"""For nginx: such a page takes about a second, so that visits are always in flight."""
 PROSE_WORDS = 420
 
 PACE_SECONDS = 2.0
-"""Between two requests to one host."""
+"""Minimum interval of requests to one host."""
 PER_IP_RATE_FACTOR = 2.5
 SHARING = 3
-"""Hosts at one address: more than its pace lets have their own."""
+"""Hosts at one address: more than the address's pace allows at full host pace."""
 SHARED_PART = 5
-"""One host of so many shares its address."""
+"""One in this many hosts shares its address."""
 
 
 @dataclass(frozen=True)
 class Hosts:
-    """So many hosts with so many pages each, at one port."""
+    """The hosts and their pages, all on one port."""
 
     count: int
     pages: int
@@ -47,16 +46,16 @@ class Hosts:
         return [self._origin(number) for number in range(self.count)]
 
     def names(self) -> dict[str, str]:
-        """The addresses of those hosts that have names."""
+        """Address by name, for hosts with names."""
         return {self._name(number): self._address(number) for number in range(self._named_from, self.count)}
 
     def expected(self) -> set[str]:
-        """Every URL that a whole crawl of all hosts stores."""
+        """Every URL that a complete crawl stores."""
         own = {f"{origin}{path_of(number)}" for origin in self.origins for number in range(self.pages)}
         return own | {guest for number in range(self.pages) for guest in self._guests(number)}
 
     def write(self, directory: Path) -> None:
-        """The files, squeezed as the server sends them."""
+        """Writes the files, compressed as the server sends them."""
         _store(directory / "robots.txt", "User-agent: *\nAllow: /\n")
         for number in range(self.pages):
             children = range(CHILDREN * number + 1, CHILDREN * number + CHILDREN + 1)
@@ -80,10 +79,10 @@ class Hosts:
         return self.count - self.count // SHARED_PART
 
     def _name(self, number: int) -> str:
-        return f"soak-{number}.test"  # each a domain of its own
+        return f"soak-{number}.test"  # each its own domain
 
     def _address(self, number: int) -> str:
-        """Those with names share some."""
+        """Hosts with names share addresses."""
         beyond = max(number - self._named_from, 0)
         return address_of(number - beyond + beyond // SHARING)
 

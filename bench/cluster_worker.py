@@ -1,7 +1,7 @@
-"""One worker of the cluster benchmark, a process: claims, makes up pages, and commits them as fast as it may.
+"""A worker process of the cluster benchmark: claims tasks, generates pages and commits them as fast as possible.
 
-What it talks about with the benchmark are lines: it says `ready` when it has joined, is told when to count, and says
-what it counted. Moments are of the monotonic clock, which all processes of a machine share.
+It talks to the benchmark in lines: it prints `ready` when registered, reads the measured period, and prints its
+counts. Times are of the monotonic clock, which all processes of a machine share.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 import uvloop
 
 from bench.report import ROOT
-from bench.world import World, host_number, turns_without_pace, visit_of
+from bench.world import World, host_number, unpaced_hosts, visit_of
 from tenax.clock import SteadyClock
 from tenax.config import DatabaseConfig
 from tenax.database.postgres import PostgresDatabase
@@ -26,22 +26,22 @@ from tenax.runtime.memory import configure_memory
 IN_FLIGHT = 64
 TEXTS, TEXT_CHARS = 64, 5000
 NEW_NUMBERS = 10_000_000
-"""So many new URLs a worker may find; each has numbers of its own, beyond those of the others."""
+"""New URLs per worker: each worker has its own range of numbers."""
 
 
 class Count(msgspec.Struct, frozen=True):
-    """What a worker had done at some moment."""
+    """The counters of a worker at one time."""
 
     at: float
     pages: int
     new_urls: int
     cpu_seconds: float
     own_cpu_seconds: float
-    """Of that: for making up pages and links."""
+    """The part for generating pages and links."""
 
 
 class Counted(msgspec.Struct, frozen=True):
-    """What a worker did within the time that counts, and how many pages it committed in its whole life."""
+    """Counts of the measured period, and of all pages the worker committed."""
 
     seconds: float
     pages: int
@@ -51,8 +51,8 @@ class Counted(msgspec.Struct, frozen=True):
     pages_ever: int
 
 
-class Order(msgspec.Struct, frozen=True):
-    """What the benchmark wants counted."""
+class CountingPeriod(msgspec.Struct, frozen=True):
+    """The measured period."""
 
     begin: float
     end: float
@@ -74,8 +74,8 @@ class Wheel:
     def count(self) -> Count:
         return Count(time.monotonic(), self._pages, self._new_urls, time.process_time(), self._own_cpu)
 
-    async def turn(self, is_over: Callable[[], bool]) -> None:
-        """Until it is over; then what is in flight comes to its end."""
+    async def run_until(self, is_over: Callable[[], bool]) -> None:
+        """Run until `is_over`, then finish what is in flight."""
         async with asyncio.TaskGroup() as group:
             while not is_over():
                 await self._gate.acquire()
@@ -98,7 +98,7 @@ class Wheel:
 
 
 def _texts(world: World) -> list[str]:
-    """Texts of usual words, which deflate as texts do."""
+    """Texts of common words, which compress like real text."""
     words = (ROOT / "bench" / "words.txt").read_text(encoding="utf-8").split()
     return [" ".join(world.random.choices(words, k=TEXT_CHARS))[:TEXT_CHARS] for _ in range(TEXTS)]
 
@@ -106,18 +106,18 @@ def _texts(world: World) -> list[str]:
 async def work(url: str, size: int, number: int) -> Counted:
     clock = SteadyClock()
     world = World(size, new_from=number * NEW_NUMBERS)
-    database = await PostgresDatabase.open(url, DatabaseConfig(), clock, turns_without_pace())
+    database = await PostgresDatabase.open(url, DatabaseConfig(), clock, unpaced_hosts())
     wheel = Wheel(database, world, clock)
     print("ready", flush=True)
-    order = msgspec.json.decode(await asyncio.to_thread(sys.stdin.readline), type=Order)
+    period = msgspec.json.decode(await asyncio.to_thread(sys.stdin.readline), type=CountingPeriod)
     try:
         async with asyncio.TaskGroup() as group:
-            turning = group.create_task(wheel.turn(lambda: time.monotonic() >= order.end))
-            await asyncio.sleep(order.begin - time.monotonic())
+            running = group.create_task(wheel.run_until(lambda: time.monotonic() >= period.end))
+            await asyncio.sleep(period.begin - time.monotonic())
             before = wheel.count()
-            await asyncio.sleep(order.end - time.monotonic())
+            await asyncio.sleep(period.end - time.monotonic())
             after = wheel.count()
-            await turning
+            await running
     finally:
         await database.close()
     return Counted(

@@ -1,15 +1,15 @@
-"""A fuzzer of what reading costs: it breeds documents for the CPU time they take for a byte.
+"""Fuzzes the cost of extraction: it breeds documents that take much CPU time per byte.
 
-`python -m bench.cost_fuzz SECONDS SEED FOUND_DIRECTORY` is the process in which it works, run by `bench/soak_read.py`.
-It prints a line of JSON for whatever it finds, and one of what it has tried every few seconds. With `COUNTx` in place
-of the seconds it reads so many documents, the same ones for the same seed, and is content with less: so the tests run
-it. CPU time alone counts: a busy machine finds nothing more. Two things are found:
+`python -m bench.cost_fuzz SECONDS SEED FOUND_DIRECTORY` is the worker process of `bench/soak_read.py`. It prints one
+line of JSON per finding, and its counts every few seconds. With `COUNTx` instead of the seconds it extracts that many
+documents, the same for the same seed, with looser limits: the tests use this. Only CPU time counts, so a busy machine
+has no effect. Findings are:
 
-- `overrun`: a document took much longer than it may, so some step does not look at its time;
-- `growth`: at twice the size it takes more than three times as long, parsing aside, and that is no small time. The
-  parser is known to; it looks at its time with every piece.
+- `overrun`: a document took much longer than its budget, so some step does not check the budget;
+- `growth`: twice the size takes more than three times as long, parsing excluded, and more than a minimum. The parser is
+  known to; it checks the budget with every chunk.
 
-A document that is given up in time is as it should be, and counted.
+A document that is given up within its budget is correct, and counted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from random import Random
 from typing import Final, NamedTuple
 from unittest import mock
 
-from bench.cost_shapes import CURRENT, Form, Shape, fresh, kept_shapes, mutated
+from bench.cost_shapes import CURRENT, Form, Shape, kept_shapes, mutated, random_shape
 from tenax.config import Config, ExtractConfig
 from tenax.crawl.reader.messages import ExtractJob
 from tenax.crawl.reader.read_page import extract_page
@@ -46,14 +46,14 @@ LARGE_BYTES: Final = 240_000
 OVERRUN_SECONDS: Final = MAX_CPU_SECONDS + 2 * GRACE_SECONDS
 GROWTH: Final = 3.0
 GROWTH_SECONDS: Final = 0.25
-"""What takes less at the large size may grow as it likes."""
+"""Below this at the large size, growth is ignored."""
 ENDING_SECONDS: Final = 60.0
-"""After so much CPU time for one document the system ends the process."""
+"""The system kills the process after this much CPU time for one document."""
 POPULATION: Final = 30
-"""Of each mode."""
-FRESH: Final = 0.25
-"""How many of the documents are not bred from others."""
-TELL_SECONDS: Final = 5.0
+"""Shapes kept per mode."""
+RANDOM_SHARE: Final = 0.25
+"""Share of documents that are not bred from others."""
+REPORT_SECONDS: Final = 5.0
 URL: Final = "https://www.example.org/news/2023/11/10/a-lighthouse-story.html?p=1"
 NOW: Final = 1_700_000_000.0
 GIVEN_UP: Final = "too costly to read"
@@ -67,9 +67,9 @@ class Cost(NamedTuple):
 
     seconds: float
     parsing: float
-    """Of these, those of the HTML parser."""
+    """The part of the HTML parser."""
     why: str = ""
-    """Why it was given up; empty when it was read."""
+    """Why it was given up; empty when it was extracted."""
 
     @property
     def reading(self) -> float:
@@ -77,7 +77,7 @@ class Cost(NamedTuple):
 
 
 Read = Callable[[bytes, Form], str]
-"""Reads a document, and tells why it was given up, if it was."""
+"""Extracts a document and returns why it was given up, if it was."""
 
 
 def _in_a_crawl(body: bytes, form: Form, reading: ExtractConfig) -> str:
@@ -101,16 +101,16 @@ def _explained(body: bytes, _form: Form) -> str:
 
 MODES: Final[dict[str, Read]] = {
     "read": _alone,
-    "kernel": partial(_in_a_crawl, reading=ExtractConfig(keep_links=True)),
+    "native": partial(_in_a_crawl, reading=ExtractConfig(keep_links=True)),
     "skim": partial(_in_a_crawl, reading=ExtractConfig(articles=False, native=False)),
     "python": partial(_in_a_crawl, reading=ExtractConfig(keep_links=True, native=False)),
     "explain": _explained,
 }
-"""Ways of reading: `tenax.read`; a page of a crawl, with the kernel, without an article, and in Python alone; the
-reasons for each block."""
-_ALIKE: Final = (("read", "kernel"), ("python", "python", "skim", "explain"))
-"""What costs much in one of them does so in the other, mostly: one is enough for most documents."""
-_URL_LIST_MODES: Final = ("kernel",)
+"""Extraction modes: `tenax.read`; a page of a crawl with native code, without an article, and in Python only; the
+explanation of each block."""
+_ALIKE: Final = (("read", "native"), ("python", "python", "skim", "explain"))
+"""Modes of similar cost: one of each group is enough for most documents."""
+_URL_LIST_MODES: Final = ("native",)
 
 
 _parsing = 0.0
@@ -126,7 +126,7 @@ def _timed_parse(html: bytes, budget: CpuBudget | None = None) -> object:
 
 
 def cost_of(body: bytes, form: Form, mode: str) -> Cost:
-    """To be called in another thread than the main one, where nothing cuts off what does not look at its time."""
+    """Call it outside the main thread, where nothing interrupts a step that does not check its budget."""
     global _parsing
     _parsing = 0.0
     began = cpu_seconds()
@@ -136,7 +136,7 @@ def cost_of(body: bytes, form: Form, mode: str) -> Cost:
 
 
 def at_rest(work: Callable[[], None]) -> None:
-    """Do it in a thread of its own, see `cost_of`; what it raises is raised here."""
+    """Run it in its own thread, see `cost_of`; re-raises its exception."""
     raised: list[BaseException] = []
 
     def caught() -> None:
@@ -161,7 +161,7 @@ class Found(NamedTuple):
 
 
 def overrun(shape: Shape, mode: str, cost: Cost, most_seconds: float = OVERRUN_SECONDS) -> Found | None:
-    """A list may take five times as long as a page."""
+    """A URL list may take five times as long as a page."""
     most = most_seconds * (5 if shape.form != "html" else 1)
     if cost.seconds <= most:
         return None
@@ -170,18 +170,18 @@ def overrun(shape: Shape, mode: str, cost: Cost, most_seconds: float = OVERRUN_S
 
 
 def growth(shape: Shape, mode: str, cost: Cost) -> Found | None:
-    """Whether reading the large document, which costs this, is out of proportion to reading half of it."""
+    """Whether the large document with this cost is out of proportion to half of it."""
     if cost.why or cost.reading < GROWTH_SECONDS:
         return None
     if cost.reading < GROWTH * cost_of(shape.made(LARGE_BYTES // 2), shape.form, mode).reading:
         return None
-    # Again: a first time may include what every first time does.
+    # Again: the first run may include one-time work.
     half = cost_of(shape.made(LARGE_BYTES // 2), shape.form, mode).reading
     whole = min(cost.reading, cost_of(shape.made(LARGE_BYTES), shape.form, mode).reading)
     if whole < max(GROWTH * half, GROWTH_SECONDS):
         return None
-    # Once more, at twice the size: what costs more from some size on, for it is read in another way, does so once.
-    # Where a limit ends that one, at half the size.
+    # Once more at twice the size: a step that depends on a size threshold costs extra only once.
+    # If a limit stops that run, at half the size.
     twice = cost_of(shape.made(2 * LARGE_BYTES), shape.form, mode)
     if not twice.why:
         goes_on = twice.reading > GROWTH * whole
@@ -195,26 +195,26 @@ def growth(shape: Shape, mode: str, cost: Cost) -> Found | None:
 
 @dataclass
 class Breeder:
-    """The costliest shapes of each mode so far, and what was found on the way."""
+    """The costliest shapes of each mode so far, and the findings."""
 
     random: Random
     best: dict[str, dict[Shape, float]] = field(default_factory=lambda: {mode: {} for mode in MODES})
-    """CPU seconds for a byte, parsing aside."""
+    """CPU seconds per byte without parsing."""
     tried: int = 0
     given_up: int = 0
 
     def next(self) -> Shape:
         random = self.random
         parents = list(self.best[random.choice(list(MODES))])
-        if not parents or random.random() < FRESH:
-            return fresh(random)
+        if not parents or random.random() < RANDOM_SHARE:
+            return random_shape(random)
         return mutated(random.choice(parents), parents, random)
 
     def _modes(self, shape: Shape) -> tuple[str, ...]:
         return tuple(map(self.random.choice, _ALIKE)) if shape.form == "html" else _URL_LIST_MODES
 
     def count(self, shape: Shape, mode: str, cost: Cost, size: int = LARGE_BYTES) -> None:
-        """Take what a document of this size cost; the shape is kept if few cost more."""
+        """Record the cost of a document of this size; keeps the shape if it is among the costliest."""
         self.tried += 1
         self.given_up += bool(cost.why)
         best = self.best[mode]
@@ -223,7 +223,7 @@ class Breeder:
             del best[min(best, key=best.__getitem__)]
 
     def weigh(self, shape: Shape) -> list[Found]:
-        """Measure it in every mode, small; and large, where it is among the costly ones."""
+        """Measure it in every mode: small, and large if it is among the costliest."""
         found: list[Found] = []
         small, large = shape.made(SMALL_BYTES), shape.made(LARGE_BYTES)
         for mode in self._modes(shape):
@@ -240,7 +240,7 @@ class Breeder:
 
 
 def hottest(shape: Shape, mode: str) -> str:
-    """The function that takes most of the time, as Python sees it."""
+    """The function that takes most of the time, by the profiler."""
     profile = cProfile.Profile()
     profile.runcall(MODES[mode], shape.made(LARGE_BYTES // 2), shape.form)
     stats: dict[tuple[str, int, str], tuple[int, int, float, float, object]] = pstats.Stats(profile).stats  # type: ignore[attr-defined]
@@ -249,11 +249,11 @@ def hottest(shape: Shape, mode: str) -> str:
 
 
 def breed(seconds: float, seed: int, directory: Path) -> None:
-    """For so long; with the shapes that were found before to begin with."""
+    """Run for this long, starting with the kept shapes."""
     limit = ProcessLimit()
     breeder = Breeder(Random(seed))
     known: set[tuple[str, str, str]] = set()
-    began = told = time.monotonic()
+    began = reported_at = time.monotonic()
     waiting = kept_shapes()
     while (now := time.monotonic()) - began < seconds:
         shape = waiting.pop() if waiting else breeder.next()
@@ -268,8 +268,8 @@ def breed(seconds: float, seed: int, directory: Path) -> None:
                 name = f"cost-{one.what}-{hashlib.sha256(line.encode()).hexdigest()[:12]}.json"
                 (directory / name).write_text(line, "utf-8")
                 _say({"found": f"{one.what} ({one.mode}): {one.why}; most of it in {key[2]} ({name})"})
-        if now - told > TELL_SECONDS:
-            told = now
+        if now - reported_at > REPORT_SECONDS:
+            reported_at = now
             _say(progress(breeder))
     _say(progress(breeder))
     with (directory / "cost-worst.jsonl").open("w", encoding="utf-8") as file:
@@ -280,20 +280,22 @@ def breed(seconds: float, seed: int, directory: Path) -> None:
 
 TRIED_BYTES: Final = 400_000
 TOLERANCE: Final = 4
-"""What is tried by count may take so many times as long as it should: machines differ."""
+"""Tolerance when run by count: machines differ."""
 MOST_GROWTH: Final = 9.0
-"""Between a quarter of a document and all of it: four times would be linear, sixteen by the square."""
+"""Cost ratio of a whole document to a quarter: 4 is linear, 16 is quadratic."""
 SLACK_SECONDS: Final = 1.0
 
 
 def try_out(count: int, seed: int, directory: Path) -> None:
-    """What was found before, and so many more bred of it without regard to what they cost."""
+    """The kept shapes, and this many bred from them regardless of cost."""
     limit, random, kept = ProcessLimit(), Random(seed), kept_shapes()
     breeder = Breeder(random)
-    bred = [fresh(random) if number % 2 else mutated(random.choice(kept), kept, random) for number in range(count)]
+    bred = [
+        random_shape(random) if number % 2 else mutated(random.choice(kept), kept, random) for number in range(count)
+    ]
     for shape in (*kept, *bred):
         (directory / CURRENT).write_text(shape.line(), "utf-8")
-        for mode in ("kernel", "python") if shape.form == "html" else _URL_LIST_MODES:
+        for mode in ("native", "python") if shape.form == "html" else _URL_LIST_MODES:
             limit.allow(ENDING_SECONDS)
             cost = cost_of(shape.made(TRIED_BYTES), shape.form, mode)
             breeder.count(shape, mode, cost, TRIED_BYTES)
@@ -305,7 +307,7 @@ def try_out(count: int, seed: int, directory: Path) -> None:
 
 def _is_disproportionate(shape: Shape, mode: str, cost: Cost) -> Found | None:
     if cost.reading < (OVERRUN_SECONDS if cost.why else SLACK_SECONDS):
-        return None  # read, or given up in time
+        return None  # extracted, or given up within the budget
     quarter = cost_of(shape.made(TRIED_BYTES // 4), shape.form, mode).reading
     if cost.reading <= MOST_GROWTH * quarter + SLACK_SECONDS:
         return None

@@ -1,7 +1,7 @@
-"""Documents made by repetition, for a fuzzer that looks for what they cost.
+"""Documents made by repetition, for the fuzzer of extraction costs.
 
-A shape is a short list of runs: texts, each repeated to fill its share of the document. So the same shape can be made
-at any size, and what it costs at one size compared with what it costs at twice that.
+A shape is a short list of runs: texts, each repeated to fill its share of the document. The same shape can be built at
+any size, so that costs at different sizes can be compared.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from bench.fuzz_words import ATTRIBUTES, ELEMENTS
 Form: TypeAlias = Literal["html", "feed", "sitemap"]
 
 SEEDS: Final = Path(__file__).with_name("cost_seeds.jsonl")
-"""Shapes that were costly once, a line of JSON each: [form, [[text, share], …]]."""
+"""Shapes that were costly before, one line of JSON each: [form, [[text, share], …]]."""
 CURRENT: Final = "cost-current.json"
-"""The file, among what is found, of the shape that is being read: of use when that ends the process."""
+"""File in the directory of findings with the current shape: it survives a crash of the process."""
 MOST_RUNS: Final = 6
 MOST_UNIT_CHARS: Final = 3_000
 
 
 class Run(NamedTuple):
-    """A text, and its share of the document: 0 for once. `%d` in it is the number of the repetition."""
+    """A text and its share of the document; 0 means once. `%d` is the number of the repetition."""
 
     text: str
     share: int
@@ -57,7 +57,7 @@ def kept_shapes() -> list[Shape]:
 
 
 def _bytes(text: str) -> bytes:
-    """As UTF-8, but for bytes that are none, which stand in a text as lone surrogates."""
+    """Encode as UTF-8; lone surrogates stand for invalid bytes."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -79,7 +79,7 @@ _AROUND: Final[dict[Form, tuple[bytes, bytes]]] = {
 
 
 def _fragments() -> dict[str, list[str]]:
-    """By the section of the file that they stand in, a line each; letters are written as JSON writes them."""
+    """Lines by section of the file; characters are escaped as in JSON."""
     found: dict[str, list[str]] = {}
     for line in Path(__file__).with_name("cost_fragments.txt").read_text("utf-8").splitlines():
         if line in ("[letters]", "[html]", "[json]", "[feed]", "[sitemap]"):
@@ -103,7 +103,7 @@ _VALUES: Final = [
 
 
 def fragment(form: Form, random: Random) -> str:
-    """One of the things that documents are made of."""
+    """A random building block."""
     if form != "html" and random.random() < 0.8:
         return random.choice(_FRAGMENTS[form])
     roll = random.random()
@@ -155,7 +155,7 @@ _OPENINGS: Final = (
 )
 
 
-def fresh(random: Random) -> Shape:
+def random_shape(random: Random) -> Shape:
     form: Form = random.choice(("html",) * 8 + ("feed", "sitemap"))
     runs = []
     if form == "html" and random.random() < 0.6:

@@ -1,12 +1,11 @@
 """A whole crawl of 5,000 pages beside Scrapy and Crawlee: pages a second, CPU and memory.
 
-Everyone crawls the same pages from the same nginx on the same machine, obeys robots.txt, keeps at most 64 requests in
-flight, finds the links by itself and writes the same fields as JSONL. Tenax commits durably while it crawls, and reads
-every page in full: article, Markdown, metadata, fingerprint, near-duplicates. Scrapy takes title and visible text, with
-its own way to survive a stop (JOBDIR) and without; a third time it has trafilatura read the page. The settings of the
-others, and why, stand in `bench/peers/`. A run counts only if its file holds the pages of the site, all of them and no
-others, with the right content. Each run of the others is compared with the runs of Tenax just before and just after it,
-and the median of these ratios over the rounds is judged.
+All crawl the same pages from the same nginx on the same machine, obey robots.txt, have at most 64 requests in flight,
+follow links and write the same fields as JSONL. Tenax commits durably during the crawl and extracts every page in full:
+article, Markdown, metadata, fingerprint, near-duplicates. Scrapy takes title and visible text, once with and once
+without its persistence (JOBDIR), and a third time with trafilatura as extractor. `bench/peers/` has the settings of the
+others with their reasons. A run counts only if its file has exactly the pages of the site, with the right content. Each
+run of the others is compared with the runs of Tenax just before and after it; the bar is on the median of these ratios.
 """
 
 from __future__ import annotations
@@ -26,23 +25,23 @@ from bench.report import ROOT, WORKPLACE, BenchError, Figure, Report, median, ru
 
 PAGES, ROUNDS = 5000, 3
 QUICK_PAGES, QUICK_ROUNDS = 1000, 1
-"""Of so few pages the start of each process is a larger part: ratios of a quick run are lower."""
+"""With few pages the start of the process weighs more: ratios of a quick run are lower."""
 IN_FLIGHT = 64
 
 CPU_RATIO_BAR = 8.0
-"""Title and text only, on both sides."""
+"""Title and text only, for both."""
 READING_CPU_RATIO_BAR = 5.0
-"""Against a Scrapy that takes title and text, while Tenax reads."""
+"""Tenax with full extraction against Scrapy with title and text."""
 BOTH_READING_CPU_RATIO_BAR = 10.0
-"""Against a Scrapy that has its pages read, too."""
+"""Both with full extraction."""
 SPEED_RATIO_BAR = 6.0
 MEMORY_BAR_MB = 250.0
 
 FIELDS = frozenset(("url", "status", "content_hash", "title", "description", "language", "text", "links_count"))
 READ_FIELDS = ("article", "markdown")
-"""What Tenax writes as well, and must get right: a crawl that had skipped the reading would not count."""
+"""Fields that only Tenax writes and that must be right: a crawl without extraction does not count."""
 CHECK_EVERY = 50
-"""Every so many pages, title, description and text are compared with what the site says there."""
+"""Every this many pages, title, description and text are compared with the site."""
 
 NAMES = {
     "tenax": "Tenax, durable, reading",
@@ -89,10 +88,10 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
 
 
 def _schedule(names: Sequence[str], rounds: int) -> Iterator[str]:
-    """Everyone in turn, each round starting with another one, and Tenax before and after each of the others.
+    """The order of runs: each round starts with another contestant, and Tenax runs before and after each of the others.
 
-    A run of Tenax takes a tenth of the others' time, and the machine's mood changes within a minute: it is asked as
-    often as it takes to meet the same moods.
+    A run of Tenax takes a tenth of the others' time, and the speed of the machine changes within a minute: Tenax runs
+    often enough to get the same conditions.
     """
     ours = [name for name in names if name in OURS]
     others = [name for name in names if name not in OURS]
@@ -106,7 +105,7 @@ def _schedule(names: Sequence[str], rounds: int) -> Iterator[str]:
 
 
 class Ratio(NamedTuple):
-    """How many times the wall time and the CPU of one of ours another took."""
+    """Wall time and CPU of a contestant, as multiples of ours."""
 
     ours: str
     other: str
@@ -115,12 +114,11 @@ class Ratio(NamedTuple):
 
 
 def ratios_of(runs: Sequence[tuple[str, Cost]]) -> Iterator[Ratio]:
-    """Each run of another beside the runs of ours just before and after it: a run of ours is short, and the next may
-    take a fifth more."""
-    for place, (name, cost) in enumerate(runs):
+    """Each run of a contestant with our runs just before and after it: ours are short and vary by a fifth."""
+    for position, (name, cost) in enumerate(runs):
         for form in OURS if name not in OURS else ():
-            before = [ran for whose, ran in runs[:place] if whose == form][-1:]
-            after = [ran for whose, ran in runs[place:] if whose == form][:1]
+            before = [ran for whose, ran in runs[:position] if whose == form][-1:]
+            after = [ran for whose, ran in runs[position:] if whose == form][:1]
             if near := before + after:
                 wall = sum(ran.wall_seconds for ran in near) / len(near)
                 cpu = sum(ran.cpu_seconds for ran in near) / len(near)
@@ -136,7 +134,7 @@ def _selected(only: str | None) -> list[str]:
 
 
 def _one_run(name: str, peers: Path | None, origin: str, pages: int, number: int) -> Cost:
-    """One contestant once, in a directory of its own; the output is checked, then thrown away unless it is wrong."""
+    """Run one contestant once in its own directory; the output is checked, and kept only if wrong."""
     (WORKPLACE / "runs").mkdir(parents=True, exist_ok=True)
     home = Path(tempfile.mkdtemp(prefix=f"{name}-{number}-", dir=WORKPLACE / "runs"))
     out, log = home / "pages.jsonl", home / "log.txt"
@@ -166,16 +164,15 @@ def _command(name: str, peers: Path | None, url: str, home: Path, out: Path) -> 
 
 
 def _plain_environment() -> dict[str, str]:
-    """Ours, without what would reach into a contestant: settings of Tenax and of Python, such as our import path.
+    """Our environment without settings of Tenax and of Python, such as the import path.
 
-    Some machines forbid Python to keep what it has compiled: there everyone would compile his whole program again in
-    each run, as no user's machine does.
+    Some machines disable Python's bytecode cache: every run would compile the whole program again, unlike a user's.
     """
     return {k: v for k, v in os.environ.items() if not k.startswith(("TENAX_", "PYTHON"))}
 
 
 def _check(name: str, out: Path, origin: str, pages: int) -> None:
-    """Every page of the site is there, and what is said of it is true."""
+    """Check that the file has every page of the site with the right content."""
     found: dict[str, dict[str, object]] = {}
     with out.open(encoding="utf-8") as lines:
         for line in lines:
@@ -231,7 +228,7 @@ def _compare(report: Report, costs: dict[str, list[Cost]], pages: int) -> None:
 def _judge(report: Report, found: Sequence[Ratio]) -> None:
     """Tenax against each of the others.
 
-    Of the two forms of Scrapy that take title and text the better sets the bars, in each respect.
+    The bars are set by the better of the two Scrapy runs with title and text, for each figure.
     """
     speed: dict[tuple[str, str], float] = {}
     cpu: dict[tuple[str, str], float] = {}

@@ -1,9 +1,8 @@
-"""What a page costs the database when it knows nothing, a million and ten million URLs.
+"""The cost of a page in the SQLite database with no, a million and ten million known URLs.
 
-A page cycle is: claim a task, commit its page (5 KB of text) with 50 links of which 95 % are known. The URLs known
-beforehand lie on hosts of very different sizes, as on the web; `bench.world` says where the links lead. Each size runs
-in a process of its own, on a real file with fsync at every group of commits. What the bench itself spends on making up
-pages and links is measured, and taken off.
+A page cycle claims a task and commits its page: 5 KB of text, 50 links, 95 % of them known. The known URLs are on hosts
+of very different sizes, as on the web; `bench.world` defines the links. Each size runs in its own process, on a real
+file with an fsync per group of commits. The cost of generating pages and links is measured and subtracted.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from pathlib import Path
 import uvloop
 
 from bench.report import WORKPLACE, BenchError, Report, median, run, say, short, table
-from bench.world import World, candidate_of, host_number, turns_without_pace, visit_of
+from bench.world import World, candidate_of, host_number, unpaced_hosts, visit_of
 from tenax.clock import SteadyClock
 from tenax.config import DatabaseConfig
 from tenax.database.sqlite import SqliteDatabase
@@ -63,7 +62,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
         [f"{size:,}", short(one["cpu_ms"]), short(one["wall_ms"]), short(one["rss_mb"]), short(one["disk_bytes"])]
         for size, one in found.items()
     ]
-    table(["URLs known", "CPU ms a page", "wall ms a page", "RSS MB", "bytes of disk a URL"], rows)
+    table(["URLs known", "CPU ms a page", "wall ms a page", "RSS MB", "disk bytes per URL"], rows)
     for size, one in found.items():
         report.figure(f"known_{size}", dict(one))
     empty, full = found[sizes[0]], found[sizes[-1]]
@@ -83,9 +82,9 @@ def _measured(home: Path, size: int, cycles: int) -> dict[str, float]:
 
 
 async def _child(home: Path, size: int, cycles: int) -> dict[str, float]:
-    """Fill a database, then turn the wheel; the figures of this one process."""
+    """Fill a database, run page cycles, and return the figures of this process."""
     clock = SteadyClock()
-    host_pace = turns_without_pace()
+    host_pace = unpaced_hosts()
     world = World(size)
     database = await SqliteDatabase.open(home / "tenax.db", DatabaseConfig(), clock, host_pace)
     await _fill(database, world, size)
@@ -95,8 +94,8 @@ async def _child(home: Path, size: int, cycles: int) -> dict[str, float]:
     await database.close()
     disk = _bytes_in(home)
     database = await SqliteDatabase.open(home / "tenax.db", DatabaseConfig(), clock, host_pace)
-    await _turn(database, world, clock, cycles // 4)
-    rounds = [await _turn(database, world, clock, cycles) for _ in range(ROUNDS)]
+    await _run_cycles(database, world, clock, cycles // 4)
+    rounds = [await _run_cycles(database, world, clock, cycles) for _ in range(ROUNDS)]
     rss = _rss_mb()
     await database.close()
     shutil.rmtree(home, ignore_errors=True)
@@ -122,8 +121,8 @@ async def _fill(database: SqliteDatabase, world: World, size: int) -> None:
         await database.admit(batch)
 
 
-async def _turn(database: SqliteDatabase, world: World, clock: SteadyClock, cycles: int) -> tuple[float, float]:
-    """CPU and wall milliseconds a cycle; what making up the visits costs is taken off the CPU."""
+async def _run_cycles(database: SqliteDatabase, world: World, clock: SteadyClock, cycles: int) -> tuple[float, float]:
+    """CPU and wall milliseconds per cycle; the CPU for generating visits is subtracted."""
     started, cpu, own = time.monotonic(), time.process_time(), 0.0
     left = cycles
     gate = asyncio.Semaphore(IN_FLIGHT)

@@ -1,13 +1,13 @@
-"""Pages that no link shows, traps among them: how many are found and what is wasted, beside links only and Scrapy.
+"""Discovery of pages without links, with traps: pages found and requests wasted, beside links only and Scrapy.
 
-Everyone crawls the same 20,000 pages on six hosts of loopback; to 40 % of them only a sitemap, a feed, an archive or a
-further page of a list leads. Tenax also crawls sites of 300 and 2,000 pages, as most sites are small. Counted is what
-the site's own server was asked for. A page is found when it was asked for and given. A request is wasted when it could
-not give a real page, nor a document of discovery that exists: 404s, pages after the end of a list, pages that repeat
-another, anything in a trap, and what was asked for before (`Worth`). Those that nothing on the site names were guessed,
-and are counted apart as well. Scrapy has its SitemapSpider and follows links from every page, as deep as Tenax does.
+All crawl the same 20,000 pages on six loopback hosts; 40 % of them are only in a sitemap, a feed, an archive or on a
+later page of a list. Tenax also crawls sites of 300 and 2,000 pages, since most sites are small. Requests are counted
+by the site's own server. A page is found when it was requested and served. A request is wasted when it cannot return a
+real page or an existing discovery document: 404s, pages after the end of a list, duplicates, anything in a trap, and
+repeated requests (`Worth`). Wasted requests for URLs that the site names nowhere are guesses, and also counted
+separately. Scrapy uses its SitemapSpider and follows links from every page to the same depth as Tenax.
 
-Tenax has a rate limit that nothing here reaches: without one it takes a site for its user's own, and guesses nothing.
+Tenax has a rate limit that is never reached: without one it treats the site as the user's own and guesses nothing.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pathlib import Path
 
 from bench import feeds, needs
 from bench.discover_answers import Worth
-from bench.discover_behaviours import MANNERS, Trap
+from bench.discover_behaviours import HOST_BEHAVIOURS, Trap
 from bench.discover_log import Tally, tally
 from bench.discover_server import serving
-from bench.discover_site import Site, Way, build
+from bench.discover_site import Site, Source, build
 from bench.measure import Cost, cost_of
 from bench.report import ROOT, WORKPLACE, BenchError, Figure, Report, run, say, short, table
 
@@ -33,22 +33,22 @@ SIZES, QUICK_SIZES = (300, 2_000, 20_000), (300, 2_000)
 SEED = 1
 PER_HOST = 16
 DEPTH = 10
-"""`crawl.max_depth` as it comes."""
+"""The default of `crawl.max_depth`."""
 RATE = 1000
 """Requests per second to one host."""
 FACETS_PER_PATH, LEAST_FACETS = 500, 50
-"""`urls.facets_per_path` as it comes, for 20,000 pages; for fewer as many less, but no fewer than these."""
+"""`urls.facets_per_path`: the default for 20,000 pages, scaled down for fewer, with a minimum."""
 RUN_SECONDS = 900.0
 ACCESS_LOG = "access.tsv"
 
 FOUND_BARS = {300: 0.97, 2_000: 0.97, 20_000: 0.99}
 HIDDEN_BAR = 0.97
-"""Of the pages that only archives show, and of those that only further pages of lists show."""
+"""Share of pages that are only in archives, and of those only on later list pages."""
 WASTED_BARS = {300: 0.1, 2_000: 0.06, 20_000: 0.03}
-"""Of all requests, those in traps included."""
+"""Share of all requests, including those in traps."""
 TRAP_BARS = {
-    Trap.CALENDAR: 2 * DEPTH + 1,  # as deep as links go, forth and back
-    Trap.SAME_NEXT: 2 * DEPTH,  # as deep as links go, and as many guesses
+    Trap.CALENDAR: 2 * DEPTH + 1,  # the depth of links, there and back
+    Trap.SAME_NEXT: 2 * DEPTH,  # the depth of links, and as many guesses
     Trap.JUNK_NEXT: 2 * DEPTH,
 }
 
@@ -69,11 +69,11 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--sizes",
         type=_sizes,
         help=f"pages of the site, otherwise {_listed(SIZES)} ({_listed(QUICK_SIZES)} when quick); others than Tenax "
-        "crawl the largest only",
+        "crawl only the largest site",
     )
     parser.add_argument("--seed", type=int, default=SEED, help=f"of the site, otherwise {SEED}")
-    parser.add_argument("--corpus", type=Path, help="a directory of feeds: `scripts/bench feeds` is measured as well")
-    parser.add_argument("--keep", action="store_true", help="leave what was written, and the server's log, for a look")
+    parser.add_argument("--corpus", type=Path, help="a directory of feeds: also runs `scripts/bench feeds`")
+    parser.add_argument("--keep", action="store_true", help="keep the output and the server's log")
 
 
 def measure(report: Report, chosen: argparse.Namespace) -> None:
@@ -81,7 +81,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
     sizes = chosen.sizes or (QUICK_SIZES if chosen.quick else SIZES)
     report.is_partial = bool(chosen.only or chosen.sizes or chosen.seed != SEED)
     peers = needs.venv(".venv-peers", "peers") if "scrapy" in names else None
-    report.figure("hosts", len(MANNERS))
+    report.figure("hosts", len(HOST_BEHAVIOURS))
     report.figure("seed", chosen.seed)
     for pages in sizes:
         taking_part = names if pages == max(sizes) else [name for name in names if name == "tenax"]
@@ -95,7 +95,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
 def _one_size(
     report: Report, names: Sequence[str], peers: Path | None, pages: int, chosen: argparse.Namespace
 ) -> Tally | None:
-    """Each contestant on a site of so many pages; what Tenax did."""
+    """Run each contestant on a site of this size; returns the result of Tenax."""
     site = build(pages, chosen.seed, date.today())
     tallies: dict[str, Tally] = {}
     costs: dict[str, Cost] = {}
@@ -117,9 +117,13 @@ def _one_size(
 
 
 def judge(report: Report, ours: Tally, pages: int) -> None:
-    """The bars of a site of so many pages; a size that has none of its own is held to those of the next smaller."""
+    """The bars for a site of this size; a size without bars uses those of the next smaller size."""
     size = max((known for known in SIZES if known <= pages), default=SIZES[0])
-    bars = {f"found_{way}": share for way, share in ours.shares().items() if way in (Way.ARCHIVES, Way.PAGINATION)}
+    bars = {
+        f"found_{source}": share
+        for source, share in ours.shares().items()
+        if source in (Source.ARCHIVES, Source.PAGINATION)
+    }
     report.at_least(f"found_share_{pages}", ours.found_share, FOUND_BARS[size])
     for what, share in bars.items():
         report.at_least(f"{what}_{pages}", share, HIDDEN_BAR)
@@ -129,7 +133,7 @@ def judge(report: Report, ours: Tally, pages: int) -> None:
 
 
 def facets_of(pages: int) -> int:
-    """`urls.facets_per_path` for a site of so many pages."""
+    """`urls.facets_per_path` for a site of this size."""
     return max(LEAST_FACETS, FACETS_PER_PATH * pages // SIZES[-1])
 
 
@@ -150,7 +154,7 @@ def _selected(only: str | None) -> list[str]:
 
 
 def _one_run(name: str, peers: Path | None, site: Site, pages: int) -> tuple[Tally, Cost, Path]:
-    """One contestant against a server of its own, and the directory of all that was written meanwhile."""
+    """One contestant with its own server, and the directory of the output."""
     (WORKPLACE / "runs").mkdir(parents=True, exist_ok=True)
     home = Path(tempfile.mkdtemp(prefix=f"discover-{name}-", dir=WORKPLACE / "runs"))
     log, access = home / "log.txt", home / ACCESS_LOG
@@ -167,12 +171,12 @@ def _command(name: str, peers: Path | None, homes: Sequence[str], home: Path, fa
         assert peers is not None
         return [peers, ROOT / "bench" / "peers" / "scrapy_discover.py", home / "pages.jsonl", str(DEPTH), *homes]
     limits = ["--rate", str(RATE), "--per-host", str(PER_HOST), "--set", f"urls.facets_per_path={facets}"]
-    ways = ["--discover", "links"] if name == "tenax-links" else []
-    return [ROOT / "scripts" / "tenax", "crawl", *homes, *limits, *ways, "--dir", home / "out"]
+    sources = ["--discover", "links"] if name == "tenax-links" else []
+    return [ROOT / "scripts" / "tenax", "crawl", *homes, *limits, *sources, "--dir", home / "out"]
 
 
 def _plain_environment() -> dict[str, str]:
-    """Ours, without what would reach into a contestant."""
+    """Our environment without settings that affect a contestant."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("TENAX_", "PYTHON"))}
 
 
@@ -180,7 +184,7 @@ def _figures(counted: Tally, cost: Cost) -> dict[str, Figure]:
     return {
         "found_share": counted.found_share,
         "hidden_share": counted.hidden_share,
-        "found_by_way": {way.value: share for way, share in counted.shares().items()},
+        "found_by_way": {source.value: share for source, share in counted.shares().items()},
         "requests": counted.requests,
         "wasted_share": counted.wasted_share,
         "guesses_wasted_share": counted.guesses_wasted_share,
@@ -197,8 +201,8 @@ def _show(tallies: Mapping[str, Tally], costs: Mapping[str, Cost]) -> None:
         cost = [short(costs[name].cpu_seconds), short(costs[name].wall_seconds)]
         wasted = [f"{one.wasted_share:.2%}", f"{one.guesses_wasted_share:.2%}"]
         rows.append([NAMES[name], f"{one.found_share:.2%}", *shares, f"{one.requests:,}", *wasted, *cost])
-    say("Real pages found, by what alone leads to them:")
-    table(["", "all", *Way, "requests", "wasted", "by guesses", "CPU s", "wall s"], rows)
+    say("Real pages found, by their only source:")
+    table(["", "all", *Source, "requests", "wasted", "by guesses", "CPU s", "wall s"], rows)
     worths = [worth for worth in Worth if worth.is_wasted]
     say("Requests wasted:")
     table(

@@ -1,4 +1,4 @@
-"""What the discovery site answers, and what a request there was worth."""
+"""Answers of the discovery site, and the worth of each request."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ HTML = "text/html; charset=utf-8"
 
 
 class Worth(StrEnum):
-    """A request is wasted when it could not give a real page, nor a document of discovery that exists.
+    """A request is wasted when it cannot return a real page or an existing discovery document.
 
-    Such documents are homes, lists, archives, sitemaps (bad ones too: who asks cannot know), feeds and robots.txt, and
-    redirects to one of them. Everything else is wasted, and so is asking again for what was answered before.
+    Discovery documents are home pages, lists, archives, sitemaps (also broken ones: a crawler cannot know), feeds,
+    robots.txt, and redirects to one of them. Everything else is wasted, and so is a repeated request.
     """
 
     PAGE = "page"
     DOCUMENT = "document"
     GONE = "gone"
-    """Nothing is there: dead entries of sitemaps, and guesses that were wrong."""
+    """404: dead sitemap entries and wrong guesses."""
     PAST_END = "past_end"
-    """A page of a list after its last one."""
+    """A list page after the last one."""
     SAME = "same"
-    """A question the page knows nothing of, and answers with what it always says."""
+    """A query that the page ignores."""
     AGAIN = "again"
     CALENDAR = "calendar"
     SAME_NEXT = "same_next"
@@ -53,7 +53,7 @@ class Answer:
 
 
 def respond(site: Site, index: int, target: str, origins: Sequence[str]) -> Answer:
-    """What this host says to a request for a path, or a path with a query. The same every time."""
+    """The answer of this host for a path with an optional query. Deterministic."""
     host = site.hosts[index]
     return (
         _standing(site, host, target, origins)
@@ -76,9 +76,9 @@ def _standing(site: Site, host: Host, target: str, origins: Sequence[str]) -> An
 
 
 def _trapped(site: Site, host: Host, target: str) -> Answer | None:
-    if host.manner.trap is None or (text := trap_page(site, host, target)) is None:
+    if host.behaviour.trap is None or (text := trap_page(site, host, target)) is None:
         return None
-    return Answer(Worth(host.manner.trap.value), text.encode())
+    return Answer(Worth(host.behaviour.trap.value), text.encode())
 
 
 def _document(site: Site, host: Host, target: str, origin: str) -> Answer | None:
@@ -92,29 +92,29 @@ def _document(site: Site, host: Host, target: str, origin: str) -> Answer | None
 
 
 def _after_end(host: Host, target: str) -> Answer | None:
-    """Pages of a list that do not exist, as this host answers for them."""
-    manner = host.manner
+    """This host's answer for list pages that do not exist."""
+    behaviour = host.behaviour
     pattern = (
-        re.escape(manner.pager).replace(r"\{n\}", r"([2-9]|[1-9]\d{1,8})").replace(r"\{offset\}", r"([1-9]\d{1,8})")
+        re.escape(behaviour.pager).replace(r"\{n\}", r"([2-9]|[1-9]\d{1,8})").replace(r"\{offset\}", r"([1-9]\d{1,8})")
     )
-    section = next((one for one in manner.sections[:PAGED_SECTIONS] if target.startswith(f"/{one}/")), None)
-    if not manner.pager or section is None or not re.fullmatch(f"/{section}/{pattern}", target):
+    section = next((one for one in behaviour.sections[:PAGED_SECTIONS] if target.startswith(f"/{one}/")), None)
+    if not behaviour.pager or section is None or not re.fullmatch(f"/{section}/{pattern}", target):
         return None
-    if manner.past_end is PastEnd.FIRST:
+    if behaviour.past_end is PastEnd.FIRST:
         return Answer(Worth.PAST_END, status=302, location=f"/{section}/")
     text = plain_page(host, section.capitalize(), "<p>There is nothing here.</p>").encode()
-    return Answer(Worth.PAST_END, text, status=200 if manner.past_end is PastEnd.EMPTY else 404)
+    return Answer(Worth.PAST_END, text, status=200 if behaviour.past_end is PastEnd.EMPTY else 404)
 
 
 def _unmoved(site: Site, host: Host, target: str, origins: Sequence[str]) -> Answer | None:
-    """Where something stands that knows nothing of the query."""
+    """An existing path with an unknown query."""
     path, has_query, _ = target.partition("?")
     same = _standing(site, host, path, origins) if has_query else None
     return Answer(Worth.SAME, same.body) if same is not None else None
 
 
 def _nothing(host: Host, target: str) -> Answer:
-    """A slash may be all that is missing."""
+    """Redirects when only the trailing slash is missing."""
     if f"{target}/" in host.pages:
         return Answer(Worth.DOCUMENT, status=301, location=f"{target}/")
     text = plain_page(host, "Not found", "<p>There is no such page.</p>")

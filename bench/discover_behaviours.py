@@ -1,4 +1,4 @@
-"""How each host of the discovery site goes about it: its addresses, lists, archives, sitemaps, feeds and traps."""
+"""The behaviour of each host of the discovery site: URLs, lists, archives, sitemaps, feeds and traps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class PastEnd(StrEnum):
-    """What a list answers when it is asked for a page after its last one."""
+    """Answer for a list page after the last one."""
 
     GONE = "404"
     EMPTY = "200, with nothing in it"
@@ -15,7 +15,7 @@ class PastEnd(StrEnum):
 
 
 class Sitemaps(StrEnum):
-    """What a host has for crawlers, and what is wrong with it."""
+    """The sitemaps of a host, and their defects."""
 
     NONE = "none"
     NESTED = "an index in robots.txt, which names itself, and below it an index of gzipped ones"
@@ -33,46 +33,46 @@ class FeedForm(StrEnum):
 
 
 class Trap(StrEnum):
-    """Places without an end."""
+    """Infinite URL spaces."""
 
     CALENDAR = "calendar"
-    """A month after the other, before and after."""
+    """Calendar: months without end in both directions."""
     SAME_NEXT = "same_next"
-    """A next page that shows the same."""
+    """A next page with the same content."""
     JUNK_NEXT = "junk_next"
-    """A next page that has a new text each time and leads nowhere."""
+    """A next page with new text each time, without links to pages."""
     FACETS = "facets"
-    """The same few things in thousands of selections and orders."""
+    """The same few items in thousands of filter combinations and sort orders."""
 
 
 @dataclass(frozen=True)
-class Manner:
-    """Of the four sections the first two have as many pages as they need; the others have one, whatever is asked."""
+class HostBehaviour:
+    """The first two of the four sections have all their list pages; the others always show one."""
 
     sections: tuple[str, str, str, str]
     permalink: str
     """With `{section}`, `{year}`, `{month}` and `{slug}`."""
     pager: str = ""
-    """What follows the address of a section from its second page on: `{n}` its number, `{offset}` the items before."""
+    """Suffix of a section's URL from page 2 on: `{n}` is the page number, `{offset}` the items before it."""
     linked_numbers: int = 1
-    """Pages of a section that have links to them; further ones are there for those who ask."""
+    """List pages of a section that are linked; later ones exist without links."""
     names_next: bool = False
-    """In the head of the page; no link shows it."""
+    """Only in the head of the page."""
     past_end: PastEnd = PastEnd.GONE
     archives: tuple[str, ...] = ()
-    """Addresses of archives, the finest last, with `{year}` and `{month}`; the others list what is one step finer."""
+    """URLs of archives with `{year}` and `{month}`, finest last; each lists the next finer one."""
     shows_archive: bool = False
-    """The home links to the archive of this month, and nothing to those before."""
+    """The home page links to the archive of the current month only."""
     sitemaps: Sitemaps = Sitemaps.NONE
     feed: str = ""
-    """With `{section}` where each section has its own."""
+    """With `{section}` when each section has its own."""
     feed_form: FeedForm = FeedForm.RSS
     announces_feed: bool = False
     trap: Trap | None = None
 
 
-MANNERS = (
-    Manner(
+HOST_BEHAVIOURS = (
+    HostBehaviour(
         sections=("news", "sport", "culture", "opinion"),
         permalink="/{section}/{slug}/",
         pager="page/{n}/",
@@ -81,7 +81,7 @@ MANNERS = (
         feed="/{section}/feed.xml",
         announces_feed=True,
     ),
-    Manner(
+    HostBehaviour(
         sections=("city", "county", "courts", "letters"),
         permalink="/{year}/{month}/{slug}/",
         pager="?page={n}",
@@ -91,7 +91,7 @@ MANNERS = (
         feed="/feed",
         feed_form=FeedForm.ATOM,
     ),
-    Manner(
+    HostBehaviour(
         sections=("garden", "kitchen", "workshop", "gifts"),
         permalink="/{section}/{slug}.html",
         pager="?offset={offset}",
@@ -103,7 +103,7 @@ MANNERS = (
         announces_feed=True,
         trap=Trap.FACETS,
     ),
-    Manner(
+    HostBehaviour(
         sections=("news", "essays", "books", "films"),
         permalink="/{section}/{slug}",
         pager="?p={n}",
@@ -115,7 +115,7 @@ MANNERS = (
         announces_feed=True,
         trap=Trap.SAME_NEXT,
     ),
-    Manner(
+    HostBehaviour(
         sections=("travel", "diary", "recipes", "letters"),
         permalink="/blog/{slug}/",
         archives=("/blog/{year}/{month}/",),
@@ -124,7 +124,7 @@ MANNERS = (
         feed="/rss.xml",
         trap=Trap.CALENDAR,
     ),
-    Manner(
+    HostBehaviour(
         sections=("history", "nature", "people", "places"),
         permalink="/wiki/{slug}",
         pager="?page={n}",

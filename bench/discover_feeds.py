@@ -1,4 +1,4 @@
-"""The feeds of the discovery site, in the four forms that are in use."""
+"""The feeds of the discovery site, in the four common formats."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 
 from bench.discover_behaviours import FeedForm
-from bench.discover_site import Article, Host, Way
+from bench.discover_site import Article, Host, Source
 
 LINKED_A_FEED = 8
-"""Entries that are linked as well."""
+"""Entries that are also linked."""
 
 
 def feed(host: Host, target: str, origin: str) -> tuple[str, str] | None:
-    """The text of a feed and its media type, when there is one at this address."""
-    manner = host.manner
-    sections = manner.sections if "{section}" in manner.feed else (None,)
-    for section in sections if manner.feed else ():
-        if target == manner.feed.format(section=section):
-            entries = [one for one in host.articles[Way.FEEDS] if section in (None, one.section)]
+    """Text and media type of the feed at this URL, if any."""
+    behaviour = host.behaviour
+    sections = behaviour.sections if "{section}" in behaviour.feed else (None,)
+    for section in sections if behaviour.feed else ():
+        if target == behaviour.feed.format(section=section):
+            entries = [one for one in host.articles[Source.FEEDS] if section in (None, one.section)]
             entries += [one for one in host.linked if section in (None, one.section)][:LINKED_A_FEED]
-            return _WRITERS[manner.feed_form](entries, origin), manner.feed_form.value
+            return _WRITERS[behaviour.feed_form](entries, origin), behaviour.feed_form.value
     return None
 
 

@@ -1,4 +1,4 @@
-"""The HTML of the discovery site: articles that look like articles, and lists that look like lists."""
+"""The HTML of the discovery site: articles and lists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from bench.discover_behaviours import Manner, Trap
+from bench.discover_behaviours import HostBehaviour, Trap
 from bench.discover_site import Article, Host, Listing, Site
 from bench.site import WORDS
 
@@ -18,7 +18,7 @@ TRAP_ADDRESS = {
     Trap.CALENDAR: "/calendar/{today:%Y/%m}/",
     Trap.SAME_NEXT: "/moments/",
     Trap.JUNK_NEXT: "/stream/",
-    Trap.FACETS: "/URL list/",
+    Trap.FACETS: "/catalogue/",
 }
 
 
@@ -36,25 +36,25 @@ def article_page(site: Site, host: Host, article: Article) -> str:
         f'<time datetime="{article.day}">{article.day:%d %B %Y}</time></p>\n{text}\n</article>\n'
         f'<aside class="related"><h2>Related</h2>{related}</aside>'
     )
-    return _page(host.manner, article.title, main, head)
+    return _page(host.behaviour, article.title, main, head)
 
 
 def listing_page(site: Site, host: Host, address: str, listing: Listing, origins: Sequence[str]) -> str:
-    """A teaser for each article, then the pager or whatever else it leads to; a home also links to its sisters."""
+    """A teaser per article, then the pager or other links; a home page also links to the other hosts."""
     main = f"<h1>{listing.title}</h1>\n{teasers(site, host, listing.articles)}"
     if listing.links:
         main += f'\n<nav class="pager">{_list(listing.links)}</nav>'
-    head = feed_announcement(host.manner, address)
+    head = feed_announcement(host.behaviour, address)
     if listing.head_next:
         head += f'\n<link rel="next" href="{listing.head_next}">'
     if address == "/":
         main += f"\n{_list(_beyond(site, host, origins))}"
-    return _page(host.manner, listing.title, main, head)
+    return _page(host.behaviour, listing.title, main, head)
 
 
 def plain_page(host: Host, title: str, main: str, head: str = "") -> str:
-    """A page of any content in the frame of its host."""
-    return _page(host.manner, title, f"<h1>{title}</h1>\n{main}", head)
+    """A page with this content in the layout of its host."""
+    return _page(host.behaviour, title, f"<h1>{title}</h1>\n{main}", head)
 
 
 def teasers(site: Site, host: Host, articles: Iterable[Article]) -> str:
@@ -73,21 +73,25 @@ def sentence(dice: random.Random) -> str:
     return " ".join(dice.choices(WORDS, k=dice.randint(*WORDS_A_SENTENCE))).capitalize() + "."
 
 
-def feed_announcement(manner: Manner, address: str) -> str:
-    """For the head of a home, or of the front of a section where each section has a feed."""
+def feed_announcement(behaviour: HostBehaviour, address: str) -> str:
+    """For the head of a home page, or of a section front when sections have feeds."""
     section = address.strip("/")
-    has_own = "{section}" in manner.feed
-    if not manner.announces_feed or (section not in manner.sections if has_own else section != ""):
+    has_own = "{section}" in behaviour.feed
+    if not behaviour.announces_feed or (section not in behaviour.sections if has_own else section != ""):
         return ""
-    return f'<link rel="alternate" type="{manner.feed_form}" title="News" href="{manner.feed.format(section=section)}">'
+    address = behaviour.feed.format(section=section)
+    return f'<link rel="alternate" type="{behaviour.feed_form}" title="News" href="{address}">'
 
 
 def _beyond(site: Site, host: Host, origins: Sequence[str]) -> Iterable[tuple[str, str]]:
-    if host.manner.trap is not None:
-        yield TRAP_ADDRESS[host.manner.trap].format(today=site.today), host.manner.trap.replace("_", " ").capitalize()
-    for place, origin in enumerate(origins):
-        if place != host.index:
-            yield f"{origin}/", f"Sister paper {place}"
+    if host.behaviour.trap is not None:
+        yield (
+            TRAP_ADDRESS[host.behaviour.trap].format(today=site.today),
+            host.behaviour.trap.replace("_", " ").capitalize(),
+        )
+    for position, origin in enumerate(origins):
+        if position != host.index:
+            yield f"{origin}/", f"Sister paper {position}"
 
 
 def _list(links: Iterable[tuple[str, str]]) -> str:
@@ -96,13 +100,13 @@ def _list(links: Iterable[tuple[str, str]]) -> str:
 
 
 @cache
-def _navigation(manner: Manner) -> str:
-    sections = ((f"/{section}/", section.capitalize()) for section in manner.sections)
+def _navigation(behaviour: HostBehaviour) -> str:
+    sections = ((f"/{section}/", section.capitalize()) for section in behaviour.sections)
     return _list((("/", "Front page"), *sections))
 
 
-def _page(manner: Manner, title: str, main: str, head: str) -> str:
-    name = f"The {manner.sections[0].capitalize()} Paper"
+def _page(behaviour: HostBehaviour, title: str, main: str, head: str) -> str:
+    name = f"The {behaviour.sections[0].capitalize()} Paper"
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -111,7 +115,7 @@ def _page(manner: Manner, title: str, main: str, head: str) -> str:
 {head}
 </head>
 <body>
-<header><p>{name}</p><nav>{_navigation(manner)}</nav></header>
+<header><p>{name}</p><nav>{_navigation(behaviour)}</nav></header>
 <main>
 {main}
 </main>

@@ -1,7 +1,7 @@
-"""The discovery site on real sockets, in a process of its own: one address of 127.0.0.0/8 for each host.
+"""Serves the discovery site in its own process: one address of 127.0.0.0/8 per host.
 
-`python -m bench.discover_server PAGES SEED DAY LOG` says its origins in a line of JSON and serves until its stdin
-closes. Then it writes what it was asked: a line for each request with worth, status, host, target and user agent.
+`python -m bench.discover_server PAGES SEED DAY LOG` prints its origins as a line of JSON and serves until its stdin
+closes. Then it writes the log: one line per request with worth, status, host, target and user agent.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _AGENT = re.compile(rb"\r\nuser-agent: *([^\r\n]*)", re.IGNORECASE)
 
 @contextmanager
 def serving(pages: int, seed: int, today: date, log: Path) -> Iterator[list[str]]:
-    """Yields the origins of the hosts. When the block has ended, the log is written."""
+    """Yields the origins of the hosts; writes the log at the end of the block."""
     process = subprocess.Popen(
         [sys.executable, "-m", "bench.discover_server", str(pages), str(seed), today.isoformat(), str(log)],
         stdin=subprocess.PIPE,
@@ -53,37 +53,37 @@ def serving(pages: int, seed: int, today: date, log: Path) -> Iterator[list[str]
 
 
 class Desk:
-    """Answers for all hosts and remembers every request."""
+    """Answers for all hosts and logs every request."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
         self.origins: list[str] = []
         self.lines: list[str] = []
-        self._asked: set[tuple[int, str]] = set()
+        self._requested: set[tuple[int, str]] = set()
 
     def answer(self, index: int, head: bytes) -> bytes:
         method, target, *_ = head.decode("latin-1").split(" ", 2)
         answer = respond(self.site, index, target, self.origins)
-        worth = Worth.AGAIN if (index, target) in self._asked else answer.worth
-        self._asked.add((index, target))
+        worth = Worth.AGAIN if (index, target) in self._requested else answer.worth
+        self._requested.add((index, target))
         agent = found[1].decode("latin-1") if (found := _AGENT.search(head)) else ""
         self.lines.append("\t".join((worth, str(answer.status), str(index), target, agent)))
         return _as_bytes(answer, has_body=method != "HEAD")
 
 
 class Connection(asyncio.Protocol):
-    """Requests without bodies, one after the other."""
+    """One connection: sequential requests without bodies."""
 
     def __init__(self, desk: Desk, index: int) -> None:
         self._desk, self._index = desk, index
-        self._held = b""
+        self._buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        *heads, self._held = (self._held + data).split(b"\r\n\r\n")
+        *heads, self._buffer = (self._buffer + data).split(b"\r\n\r\n")
         for head in heads:
             self._transport.write(self._desk.answer(self._index, head))
 
@@ -100,7 +100,7 @@ def _as_bytes(answer: Answer, *, has_body: bool) -> bytes:
 
 
 async def _listen(desk: Desk) -> list[asyncio.Server]:
-    """The same port on every address: one that is free on the first may be taken on another."""
+    """Find a port that is free on every address."""
     loop = asyncio.get_running_loop()
     addresses = [str(FIRST_ADDRESS + index) for index in range(len(desk.site.hosts))]
     for _ in range(PORT_TRIES):

@@ -1,7 +1,7 @@
 """robots.txt and the sitemaps of the discovery site, good and bad.
 
-A sitemap names the pages that only it leads to, some that are linked, and a few that are gone. What is wrong with a bad
-one costs no page: those it alone names stand before the place where it breaks, or in a good one beside it.
+A sitemap has its own pages, some linked pages and a few dead ones. A defect never hides a page: pages with this only
+source are before the defect, or in a good sitemap beside it.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from functools import cache
 
 from bench.discover_behaviours import Sitemaps
 from bench.discover_feeds import rss
-from bench.discover_site import Article, Host, Site, Way
+from bench.discover_site import Article, Host, Site, Source
 
 URLS_A_FILE = 200
 EVERY_LINKED = 3
-"""Of the linked pages, every third stands in a sitemap, too."""
+"""Every third linked page is also in a sitemap."""
 HUGE_BYTES = 60_000_000
-"""The protocol allows 50 MB, inflated."""
+"""The protocol allows 50 MB uncompressed."""
 
 BAD_SITEMAPS = ("/sitemaps/bomb.xml", "/sitemaps/huge.xml.gz", "/sitemaps/missing.xml")
-"""That the index of a hostile host names; the last one is gone."""
+"""In the index of a hostile host; the last one is a 404."""
 
 XML, GZIP, TEXT = "application/xml", "application/gzip", "text/plain; charset=utf-8"
 
@@ -33,21 +33,21 @@ _SCHEMA = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
 
 def robots(host: Host, origin: str) -> str | None:
-    """None: this host has none, and its sitemap is to be found without."""
+    """None: this host has no robots.txt."""
     named = {
         Sitemaps.NESTED: ("/sitemap_index.xml",),
         Sitemaps.TEXT: ("/sitemap-pages.xml", "/sitemap.txt"),
         Sitemaps.RSS: ("/sitemap.rss",),
     }
-    if host.manner.sitemaps is Sitemaps.HOSTILE:
+    if host.behaviour.sitemaps is Sitemaps.HOSTILE:
         return None
-    lines = [f"Sitemap: {origin}{path}\n" for path in named.get(host.manner.sitemaps, ())]
+    lines = [f"Sitemap: {origin}{path}\n" for path in named.get(host.behaviour.sitemaps, ())]
     return "User-agent: *\nDisallow: /admin/\n\n" + "".join(lines)
 
 
 def sitemap(site: Site, host: Host, target: str, origin: str) -> tuple[bytes, str] | None:
-    """The bytes of a sitemap and their media type, when there is one at this address."""
-    match host.manner.sitemaps, target:
+    """Bytes and media type of the sitemap at this URL, if any."""
+    match host.behaviour.sitemaps, target:
         case Sitemaps.NESTED, _:
             return _nested(site, host, target, origin)
         case Sitemaps.BROKEN, "/sitemap.xml":
@@ -75,7 +75,7 @@ def _nested(site: Site, host: Host, target: str, origin: str) -> tuple[bytes, st
 
 
 def _broken(site: Site, host: Host, origin: str) -> str:
-    """Hidden and dead pages, then a tag that nobody opened and a bare ampersand, then some that are linked."""
+    """Unlinked and dead pages, then an unopened end tag and a bare ampersand, then some linked pages."""
     linked = [one.path for one in host.linked[::EVERY_LINKED]]
     hidden = [path for path in _listed(site, host) if path not in set(linked)]
     good = _urlset(hidden, origin).removesuffix("</urlset>\n")
@@ -96,15 +96,15 @@ def _hostile(site: Site, host: Host, target: str, origin: str) -> tuple[bytes, s
 
 @cache
 def _huge(text: str) -> bytes:
-    """So many comments follow the entries that it is too large."""
+    """Comments after the entries make it too large."""
     comment = b"<!-- " + b"padding " * 125 + b"-->\n"
     entries, end = text.removesuffix("</urlset>\n").encode(), b"</urlset>\n"
     return gzip.compress(entries + comment * (HUGE_BYTES // len(comment)) + end, compresslevel=1, mtime=0)
 
 
 def _entries(site: Site, host: Host) -> list[Article]:
-    """As they stand in a sitemap, those that are gone left out."""
-    entries = [*host.articles[Way.SITEMAPS], *host.linked[::EVERY_LINKED]]
+    """Sitemap entries without dead pages."""
+    entries = [*host.articles[Source.SITEMAPS], *host.linked[::EVERY_LINKED]]
     random.Random(f"sitemap {site.seed} {host.index}").shuffle(entries)
     return entries
 

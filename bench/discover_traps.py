@@ -1,4 +1,4 @@
-"""The places of the discovery site that have no end, each answered from its address alone."""
+"""The infinite URL spaces of the discovery site; each answer depends only on the URL."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ FACETS = {
     "brand": ("acme", "bolt", "crest", "delta", "ember", "forge", "grove", "haven"),
     "sort": ("price", "name", "newest", "rating"),
 }
-"""Each may be left out: 2,834 selections besides none."""
+"""Each is optional: 2,834 selections, without the empty one."""
 
 _CALENDAR = re.compile(r"/calendar/(?P<year>\d{4})/(?P<month>0[1-9]|1[0-2])/")
 _SAME_NEXT = re.compile(r"/moments/(?:page/(?P<n>\d{1,9})/)?")
 _JUNK_NEXT = re.compile(r"/stream/(?:\?page=(?P<n>\d{1,9}))?")
-_FACETS = re.compile(r"/URL list/(?:\?(?P<query>.+))?")
+_FACETS = re.compile(r"/catalogue/(?:\?(?P<query>.+))?")
 
 
 def trap_page(site: Site, host: Host, target: str) -> str | None:
-    """What stands there, when it is in the trap of this host."""
-    match host.manner.trap:
+    """The answer, if the URL is in the trap of this host."""
+    match host.behaviour.trap:
         case Trap.CALENDAR if found := _CALENDAR.fullmatch(target):
             return _month(host, int(found["year"]), int(found["month"]))
         case Trap.SAME_NEXT if found := _SAME_NEXT.fullmatch(target):
@@ -42,7 +42,7 @@ def trap_page(site: Site, host: Host, target: str) -> str | None:
 
 
 def selections() -> int:
-    """How many the facets allow, that of nothing included."""
+    """Number of selections, including the empty one."""
     return len(list(product(*((None, *values) for values in FACETS.values()))))
 
 
@@ -75,13 +75,13 @@ def _is_selection(chosen: dict[str, str]) -> bool:
 
 
 def _selection(site: Site, host: Host, chosen: dict[str, str]) -> str:
-    """Some of the same ten things, and a link to every selection that differs in one facet."""
+    """Some of the same ten items, and links to all selections that differ in one facet."""
     dice = random.Random(f"facets {sorted(chosen.items())}")
     things = dice.sample(host.linked[:ITEMS_A_PAGE], min(4, len(host.linked)))
     links = []
     for name, values in FACETS.items():
         for value in values:
             query = urlencode(sorted((chosen | {name: value}).items())).replace("&", "&amp;")
-            links.append(f'<li><a href="/URL list/?{query}">{name}: {value}</a></li>')
+            links.append(f'<li><a href="/catalogue/?{query}">{name}: {value}</a></li>')
     title = ", ".join(["Catalogue", *chosen.values()])
     return plain_page(host, title, f'<ul class="facets">{"".join(links)}</ul>\n{teasers(site, host, things)}')

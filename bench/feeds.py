@@ -1,8 +1,8 @@
-"""Feeds of all formats, well-formed and not, beside feedparser: do both find the same, and at what CPU?
+"""Feeds of all formats, well-formed and not, beside feedparser: agreement and CPU time.
 
-feedparser is the reference: what it makes of a feed in this very run is what Tenax is compared with, file by file. Both
-are given the same bytes with the same URL and type, in processes that read nothing else. CPU time is of the process,
-file by file, the least of the passes. The feeds are not part of this project: `--corpus` names a directory of them.
+feedparser is the reference: Tenax is compared with its result of the same run, file by file. Both get the same bytes,
+URL and type, in separate processes. CPU time is per file, the minimum over the passes. The feeds are not part of this
+project: `--corpus` names their directory.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main() -> None:
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", type=Path, help="a directory with feeds.jsonl or feeds.jsonl.xz")
-    parser.add_argument("--differences", action="store_true", help="name each file in which the two differ, and how")
+    parser.add_argument("--differences", action="store_true", help="list each file with differences")
 
 
 def measure(report: Report, chosen: argparse.Namespace) -> None:
@@ -84,13 +84,13 @@ def _mean(reading: Reading, files: Sequence[int]) -> float:
     return sum(reading.cpu_ms[number] for number in files) / len(files)
 
 
-# ---- what agrees ------------------------------------------------------------------------------------------
+# ---- agreement -------------------------------------------------------------------------------------------
 
 
 def differences(
     names: Sequence[str], ours: Mapping[int, Mapping[str, Any]], theirs: Mapping[int, Mapping[str, Any]]
 ) -> dict[str, list[str]]:
-    """The files in which the two differ: in each aspect of entries, in any of these, and in the feed's own."""
+    """Files with differences: per aspect of entries, in any of them, and in the feed's own fields."""
     found: dict[str, list[str]] = {what: [] for what in (*ASPECTS, "all four", "all four and the feed's own")}
     for number, name in enumerate(names):
         one, other = ours.get(number, {}), theirs.get(number, {})
@@ -105,13 +105,13 @@ def differences(
 
 
 def _aspect(answer: Mapping[str, Any], what: str) -> object:
-    """Someone who gave no answer agrees with nobody."""
+    """A missing answer agrees with nothing."""
     if "links" not in answer:
         return object()
     return len(answer["links"]) if what == "entries" else answer[what]
 
 
-# ---- what is shown ----------------------------------------------------------------------------------------
+# ---- report -----------------------------------------------------------------------------------------------
 
 
 def _large(first: int, large: Sequence[tuple[str, int]], readings: Mapping[str, Reading]) -> dict[str, Figure]:

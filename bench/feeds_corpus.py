@@ -1,4 +1,4 @@
-"""Feeds with names, laid out for the readers: those of a directory, and large ones made here from a seed."""
+"""The feeds of the benchmark: those of a directory, and large generated ones."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _WORDS = (
 
 
 def lay_out(directory: Path, file: Path, is_quick: bool) -> tuple[list[str], list[tuple[str, int]]]:
-    """Write all feeds to one file, a line each; gives the names of the corpus, then name and bytes of the large ones.
+    """Write all feeds to one file, one per line; returns the names of the corpus, then name and bytes of large feeds.
 
-    What the worker calls HTML is the feed's bytes, a character each.
+    The worker's field for HTML has the feed's bytes, one character each.
     """
     names = []
     large = [(name, body) for name, body in _large().items()]
@@ -64,11 +64,11 @@ def _rows(directory: Path) -> list[dict[str, Any]]:
     raise BenchError(f"{directory} holds no feeds: {WHAT_IT_NEEDS}")
 
 
-# ---- large ones -------------------------------------------------------------------------------------------
+# ---- large feeds ------------------------------------------------------------------------------------------
 
 
 def _large() -> dict[str, bytes]:
-    """About a megabyte each, the whole text of every entry in them, as many feeds have."""
+    """About a megabyte each, with the full text of every entry."""
     whole = _rss()
     return {
         "large RSS": whole,

@@ -1,4 +1,4 @@
-"""Tenax, asked for what `bench/feeds.py` compares."""
+"""Parses feeds with Tenax for `bench/feeds.py`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from tenax.discovery.feeds.read import read_feed
 
 NOW = 1_790_000_000.0
-"""Only the century of years with two digits follows from it."""
+"""Only used for the century of two-digit years."""
 
 
 def parsed(feed: str, url: str | None) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""A frontier shared by many workers, in simulated time: the real schedule and the real manners on a pretended database.
+"""A frontier shared by many workers in simulated time: the real schedule and pace on a simulated database.
 
-`Table` stands for PostgreSQL: the hosts, what waits on each, and who is free. A `Worker` leases hosts by their earliest
-turn, paces them while it holds them, and gives them back. Nothing is fetched and nobody sleeps: time is a number that
-`Frontier.run` moves to the next event, which is always a worker's next transaction.
+`Table` stands for PostgreSQL: the hosts, their waiting tasks, and which hosts are free. A `Worker` leases the hosts
+that are ready first, paces them, and returns them. Nothing is fetched and nothing sleeps: `Frontier.run` advances a
+simulated time to the next event, which is always a worker's next transaction.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from tenax.hosts.rules import host_after_visit, pace_seconds
 from tenax.model import Failed, FailureKind, Fetched, HostRecord, Outcome, RobotsCopy, RobotsVerdict
 
 HOSTS_A_TAKE = 20
-HELD_SECONDS = 10.0
+LEASE_SECONDS = 10.0
 GROUP_SECONDS = 0.02
 """Between two transactions of a worker: 10 ms of gathering visits, and as long for writing them."""
 ASK_SECONDS = 1.0
-"""How often a worker asks for hosts that nobody told it of."""
+"""How often a worker polls for hosts without a notification."""
 URLS_A_HOST = 10
 AT_HOME_SHARE = 0.8
 DEAD_SHARE = 0.01
@@ -52,7 +52,7 @@ _FAILURES: tuple[tuple[float, Outcome], ...] = (
 
 @dataclass
 class Count:
-    """What happened in one stretch of simulated time."""
+    """Counters of one period of simulated time."""
 
     visits: int = 0
     hosts_leased: int = 0
@@ -63,12 +63,12 @@ class Count:
 
 @cache
 def entry(number: int) -> Entry:
-    """One for all hosts: a task's place within its host is all that matters here."""
+    """One for all hosts: only a task's position within its host matters."""
     return Entry(0, 0, number, "", 0, 0, 0, None, 0, None, None)
 
 
 class Web:
-    """How hosts answer, and where their links lead: draws made beforehand, because millions of them are needed."""
+    """Answers of hosts and targets of links, drawn in advance because millions are needed."""
 
     def __init__(self, hosts: int, seed: int) -> None:
         self._random = random.Random(seed)
@@ -83,13 +83,13 @@ class Web:
         return sum(self._latencies) / DRAWS
 
     def answer(self, host: int) -> tuple[float, Outcome]:
-        """Seconds until the answer, and what it is."""
+        """Latency and outcome."""
         self._ticket += 1
         outcome = _SILENT if host >= self._dead_from else self._outcomes[self._ticket % (DRAWS - 1)]
         return self._latencies[self._ticket % DRAWS], outcome
 
     def link(self, home: int) -> int:
-        """The host that a new link of this host's page leads to: mostly itself, else the larger the likelier."""
+        """Target host of a new link: mostly the same host, else a random one weighted by size."""
         roll = self._random.random()
         return home if roll < AT_HOME_SHARE else bisect_left(self._reach, (roll - AT_HOME_SHARE) / (1 - AT_HOME_SHARE))
 
@@ -109,7 +109,7 @@ class Web:
 
 
 class Table:
-    """The hosts as the database has them. A host is free, held, or without work; the free ones stand in an index."""
+    """The hosts in the database. A host is free, leased, or without work; free hosts are indexed."""
 
     def __init__(self, hosts: int, web: Web) -> None:
         self.hosts_with_work = hosts
@@ -119,30 +119,30 @@ class Table:
         sizes = [1 / (rank + 10) for rank in range(hosts)]
         scale = hosts * URLS_A_HOST / sum(sizes)
         self.end = array("q", (max(int(size * scale), 1) for size in sizes))
-        """One more than the number of its newest task."""
-        self.asked_at = array("d", [-inf]) * hosts
-        self.hosts_never_asked = hosts
-        self._is_held = bytearray(hosts)
-        self._turn_at = array("d", [0.0]) * hosts
+        """One more than the number of the newest task."""
+        self.requested_at = array("d", [-inf]) * hosts
+        self.hosts_never_requested = hosts
+        self._is_leased = bytearray(hosts)
+        self._ready_at = array("d", [0.0]) * hosts
         self._records: dict[int, HostRecord] = {}
         order = list(range(hosts))
-        random.Random(1).shuffle(order)  # large and small hosts were found in any order
-        self._free = [(0.0, place, host) for place, host in enumerate(order)]  # sorted: it is a heap
+        random.Random(1).shuffle(order)  # hosts of all sizes in random order
+        self._free = [(0.0, position, host) for position, host in enumerate(order)]  # sorted: it is a heap
         self._ticket = hosts
 
     def overdue(self, now: float) -> float:
-        """Of the free host that has waited longest."""
+        """Seconds that the longest waiting free host is overdue."""
         return max(now - self._free[0][0], 0.0) if self._free else 0.0
 
     def has_due(self, now: float) -> bool:
         return bool(self._free) and self._free[0][0] <= now
 
     def take(self, now: float, most: int) -> list[tuple[int, HostRecord]]:
-        """One statement: the hosts whose turn is longest due, now held."""
+        """One statement: leases the hosts that are overdue longest."""
         taken: list[tuple[int, HostRecord]] = []
         while len(taken) < most and self.has_due(now):
             ready_at, _, host = heappop(self._free)
-            self._is_held[host] = True
+            self._is_leased[host] = True
             record = self._records.pop(host, None) or HostRecord(f"http://{host}", str(host), _ROBOTS)
             taken.append((host, msgspec.structs.replace(record, next_at=ready_at)))
         self.count.transactions += 1
@@ -150,8 +150,8 @@ class Table:
         return taken
 
     def give_back(self, host: int, record: HostRecord) -> None:
-        self._is_held[host] = False
-        self._turn_at[host] = record.next_at
+        self._is_leased[host] = False
+        self._ready_at[host] = record.next_at
         if record.recent_failures or record.rate_per_minute or record.breaker != "closed":
             self._records[host] = record
         if self.first[host] < self.end[host]:
@@ -160,12 +160,12 @@ class Table:
             self.hosts_with_work -= 1
 
     def admit(self, host: int, now: float) -> None:
-        """A new task; a host that had none stands in the index again."""
-        was_idle = self.first[host] == self.end[host] and not self._is_held[host]
+        """Add a task; a host without tasks is indexed again."""
+        was_idle = self.first[host] == self.end[host] and not self._is_leased[host]
         self.end[host] += 1
         if was_idle:
             self.hosts_with_work += 1
-            self._queue(host, max(self._turn_at[host], now))
+            self._queue(host, max(self._ready_at[host], now))
 
     def _queue(self, host: int, ready_at: float) -> None:
         self._ticket += 1
@@ -173,10 +173,10 @@ class Table:
 
 
 class Window(Schedule):
-    """The schedule of a worker that must give its hosts back."""
+    """The schedule of a worker, with a method to remove a host."""
 
     def leave(self, host: int) -> HostRecord | None:
-        """The host's record, and it is gone; None while something of it is in flight."""
+        """Remove the host and return its record; None while a visit is in flight."""
         slot = self._slots[host]
         if slot.in_flight:
             return None
@@ -187,7 +187,7 @@ class Window(Schedule):
 
 
 class Worker:
-    """One worker: its window, what it has in flight, and how many pages a second it can do."""
+    """A worker: its window, visits in flight, and maximum rate."""
 
     def __init__(self, table: Table, web: Web, workers: int, rate: float, concurrency: int) -> None:
         database = Config().database
@@ -198,16 +198,16 @@ class Worker:
         self._concurrency = concurrency
         self._most_hosts = database.window_hosts
         self._window = Window(HostPace(SITES), database.window_hosts, database.tasks_per_host)
-        self._since: dict[int, float] = {}  # in the order they were leased
-        self._leaving: set[int] = set()  # held long enough, but for an answer that is still to come
+        self._since: dict[int, float] = {}  # in lease order
+        self._leaving: set[int] = set()  # lease expired, but a visit is in flight
         self._answers: list[tuple[float, int, Slot, int, Outcome]] = []
         self._worked_at = 0.0
         self._allowance = 0.0
-        self._asked_at = -inf
+        self._lease_tried_at = -inf
         self._ticket = 0
 
     def step(self, now: float) -> float:
-        """Everything that one moment asks for; when to come again."""
+        """Do all work that is due now; returns the time of the next step."""
         self._settle(now)
         self._give_back_old(now)
         self._lease(now)
@@ -222,13 +222,13 @@ class Worker:
             self._window.complete_visit(slot, key, record)
             self._table.first[slot.host_id] += 1
             self._table.count.visits += 1
-            self._candidate(slot, self._web.link(slot.host_id), now)
+            self._admit_link(slot, self._web.link(slot.host_id), now)
             if slot.host_id in self._leaving or (not slot.entries and not slot.has_more):
                 self._let_go(slot.host_id)
         self._table.count.transactions += is_any
 
-    def _candidate(self, slot: Slot, host: int, now: float) -> None:
-        """A page leads to one new page, so that what waits stays as much as it is; a failed one comes again."""
+    def _admit_link(self, slot: Slot, host: int, now: float) -> None:
+        """Each page links to one new page, so that the number of waiting tasks is constant; failed ones are retried."""
         self._table.admit(host, now)
         if host == slot.host_id:
             self._window.add_task(host, entry(self._table.end[host] - 1), now)
@@ -237,7 +237,7 @@ class Worker:
         before = len(self._since)
         while self._since and self._table.has_due(now):
             host, since = next(iter(self._since.items()))
-            if since > now - HELD_SECONDS:
+            if since > now - LEASE_SECONDS:
                 break
             if not self._let_go(host):
                 del self._since[host]
@@ -264,7 +264,7 @@ class Worker:
             self._table.count.transactions += 1
 
     def _fill(self, now: float) -> None:
-        """What waits on each host that asks; with a lease it comes in the same statement."""
+        """Load tasks of each host that needs them; with a lease this is the same statement."""
         for host, asked in self._window.refill_requests():
             first, end = self._table.first[host], self._table.end[host]
             rows = [entry(number) for number in range(first, min(first + asked, end))]
@@ -285,21 +285,21 @@ class Worker:
             heappush(self._answers, (now + latency, self._ticket, slot, task.key, outcome))
 
     def _watch(self, slot: Slot, now: float) -> None:
-        """What a site's owner would see, and how long this turn was due."""
-        count, asked_at = self._table.count, self._table.asked_at
-        since = now - asked_at[slot.host_id]
+        """Record the interval to the previous request, and how long the host was overdue."""
+        count, requested_at = self._table.count, self._table.requested_at
+        since = now - requested_at[slot.host_id]
         count.violations += since < PACE_SECONDS - 1e-6
-        self._table.hosts_never_asked -= since == inf
-        asked_at[slot.host_id] = now
+        self._table.hosts_never_requested -= since == inf
+        requested_at[slot.host_id] = now
         count.longest_overdue = max(count.longest_overdue, now - slot.record.next_at)
 
     def _next_event(self, now: float) -> float:
-        turn = self._window.next_claim_at()
+        claim_at = self._window.next_claim_at()
         times = [now + ASK_SECONDS]
         if self._answers:
             times.append(self._answers[0][0])
-        if turn is not None and len(self._answers) < self._concurrency:
-            times.append(max(turn, now + (1 - self._allowance) / self._rate))
+        if claim_at is not None and len(self._answers) < self._concurrency:
+            times.append(max(claim_at, now + (1 - self._allowance) / self._rate))
         return min(times)
 
 
@@ -310,12 +310,12 @@ class Frontier:
         self.web = Web(hosts, seed)
         self.table = Table(hosts, self.web)
         self.now = 0.0
-        crew = [Worker(self.table, self.web, workers, rate, concurrency) for _ in range(workers)]
-        # They were not started at the same instant.
-        self._events = [(GROUP_SECONDS * number / workers, number, worker) for number, worker in enumerate(crew)]
+        pool = [Worker(self.table, self.web, workers, rate, concurrency) for _ in range(workers)]
+        # Workers start at different times.
+        self._events = [(GROUP_SECONDS * number / workers, number, worker) for number, worker in enumerate(pool)]
 
     def run(self, seconds: float) -> Count:
-        """Go on for so long; what happened in that time."""
+        """Run for this long; returns the counters of that time."""
         count = self.table.count = Count()
         end = self.now + seconds
         while self._events[0][0] <= end:

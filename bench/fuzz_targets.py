@@ -1,4 +1,4 @@
-"""What reads the bytes of strangers, each as one function of bytes, with the promises that hold whatever they are."""
+"""Fuzz targets: each is a function of untrusted bytes that checks its invariants."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEADERS: Final = (
 """What a server may say of a body; the first byte of an input chooses one."""
 _AGAIN: Final = b"\xc0"
 _STEERING: Final = frozenset(map(chr, (*range(9), *range(0x0E, 0x20), 0x7F, 0x9B)))
-"""What would steer a terminal."""
+"""Terminal control characters."""
 
 
 def charset(data: bytes) -> None:
@@ -38,9 +38,9 @@ def charset(data: bytes) -> None:
 
 
 def document(data: bytes) -> None:
-    """The whole reading, by the kernel and in Python, which must agree.
+    """Full extraction, with native code and in Python, which must agree.
 
-    Of some twice: what a page yields may not depend on what was read before it.
+    Some inputs run twice: the result may not depend on earlier pages.
     """
     body, header = data[1:], _header(data)
     read = extract_content(body, header, "noindex", url=URL, now=NOW)
@@ -51,7 +51,7 @@ def document(data: bytes) -> None:
 
 
 def jsonld(data: bytes) -> None:
-    """Several scripts, parted by NUL."""
+    """Several scripts, separated by NUL."""
     scripts = data.decode("utf-8", "replace").split("\0")
     found = read_jsonld(scripts, URL)
     texts = (found.headline, found.description, found.published, found.modified, found.image, found.site_name)

@@ -1,4 +1,4 @@
-"""What a fuzzer of reading begins with and builds from: words of the web's formats, and pages written in bad faith."""
+"""Seeds and dictionary of the extraction fuzzer: words of web formats, and malicious pages."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The process in which one target is fuzzed, guided by the lines it reaches: run by `bench/soak_read.py`.
+"""The process that fuzzes one target with coverage guidance: run by `bench/soak_read.py`.
 
 It is run by the Python of an environment that has atheris:
 `python -P fuzz_worker.py TARGET FOUND_DIRECTORY [options of libFuzzer] CORPUS_DIRECTORY`. An input that raises, takes
-too long or grows the process is kept and told of in one line, and the next is tried; what ends the process itself,
-libFuzzer keeps.
+too long or grows the process is stored and reported in one line, and fuzzing continues; libFuzzer stores an input that
+kills the process.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ OWN_MUTATIONS = 0.7
 """The others are libFuzzer's own, which also learns from comparisons."""
 
 
-class Trial:
-    """One target, and what was wrong with it; each place in the code counts once."""
+class FuzzRun:
+    """One target and its findings; each location in the code counts once."""
 
     def __init__(self, target: str, found: Path) -> None:
         self._target, self._read, self._found = target, TARGETS[target], found
@@ -45,7 +45,7 @@ class Trial:
             where = traceback.extract_tb(error.__traceback__)[-1]
             self._keep("crash", f"{type(error).__name__} at {Path(where.filename).name}:{where.lineno}", data)
         seconds = time.process_time() - started
-        # The interpreter's own pauses, and a busy machine's, do not come twice.
+        # Pauses of the interpreter or of a busy machine do not repeat.
         if seconds > HANG_CPU_SECONDS and self._takes_long(data):
             self._keep("hang", f"{seconds:.0f} s of CPU", data)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -58,7 +58,7 @@ class Trial:
         try:
             self._read(data)
         except Exception:
-            return False  # told of already
+            return False  # reported already
         return time.process_time() - started > HANG_CPU_SECONDS
 
     def _keep(self, what: str, why: str, data: bytes) -> None:
@@ -79,8 +79,8 @@ def mutate(data: bytes, max_bytes: int, seed: int) -> bytes:
 
 def main() -> None:
     target, found, *options = sys.argv[1:]
-    trial = Trial(target, Path(found))
-    atheris.Setup([sys.argv[0], *options], trial.one, custom_mutator=mutate)
+    run = FuzzRun(target, Path(found))
+    atheris.Setup([sys.argv[0], *options], run.one, custom_mutator=mutate)
     atheris.Fuzz()
 
 

@@ -1,12 +1,12 @@
-"""What Tenax says and stores today, written to a directory, to be compared after a refactoring.
+"""Records the output and stored data of Tenax, to compare them after a refactoring.
 
-    scripts/golden record before --corpus DIR     # then change names, places and wording
+    scripts/golden record before --corpus DIR     # then refactor
     scripts/golden record after --corpus DIR
-    scripts/golden compare before after           # every difference, a file at a time; exit code 1 if there is one
+    scripts/golden compare before after           # prints differences per file; exit code 1 if there is one
 
-Recorded are the content of every page of a corpus, crawls of the demo site with one visit at a time (their
-`pages.jsonl`, rows of their databases, the output of every verb on them), `--help` of every verb, and the public names
-of `tenax`. Times, durations and the like are left open, so two records of the same code are equal.
+Records the content of every page of a corpus; crawls of the demo site with one visit at a time (`pages.jsonl`, rows of
+the databases, output of every verb); `--help` of every verb; and the public names of `tenax`. Times, durations and
+other volatile values are masked, so that two records of the same code are equal.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from bench.report import ROOT, say
 PORT = 18_765
 HOSTS, PAGES = 3, 30
 LONGEST_VALUE = 160
-"""Longer values are recorded by their hash."""
+"""Longer values are recorded as a hash."""
 MOST_LINES = 60
-"""Of the differences of one file."""
+"""Differences printed per file."""
 
 _VOLATILE = (
     (re.compile(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?"), "<time>"),
@@ -54,7 +54,7 @@ _VOLATILE = (
 _VOLATILE_NAMES = re.compile(
     r"(?:^|_)(?:at|due|found|seconds|ms|since|until|latency|rate|seq|via|duplicate_of|similarity)(?:_|$)"
 )
-"""Fields that depend on the clock, or on the order of tasks that are due at the same moment, which is random."""
+"""Fields that depend on the clock, or on the random order of tasks that are due at the same time."""
 
 
 def command() -> int:
@@ -68,10 +68,10 @@ def command() -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="scripts/golden", description=(__doc__ or "").partition("\n")[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
-    recording = verbs.add_parser("record", help="write what Tenax says and stores to a new directory")
+    recording = verbs.add_parser("record", help="record output and stored data in a new directory")
     recording.add_argument("directory", type=Path)
     recording.add_argument("--corpus", type=Path, help="a directory of pages-NAME.jsonl[.xz]")
-    comparing = verbs.add_parser("compare", help="show how two records differ")
+    comparing = verbs.add_parser("compare", help="print the differences of two records")
     comparing.add_argument("before", type=Path)
     comparing.add_argument("after", type=Path)
     return parser
@@ -134,7 +134,7 @@ def _short(value: Any) -> str:
 
 
 def _record_crawl(directory: Path) -> None:
-    """A crawl of each host by itself: with several, the order of visits depends on the clock."""
+    """Crawls each host separately: with several hosts, the order of visits depends on the clock."""
     output, pages, rows = list[str](), list[str](), list[str]()
     with _demo() as origins:
         for number, origin in enumerate(origins):
@@ -177,7 +177,7 @@ def _verbs_without_crawl(origin: str) -> list[tuple[str, ...]]:
 
 
 def _sorted(text: str) -> str:
-    """Its lines in the order of the alphabet: many are in the order of visits, which differs from run to run."""
+    """Sorts the lines: many are in the order of visits, which differs between runs."""
     return "\n".join(sorted(text.splitlines())) + "\n"
 
 
@@ -204,7 +204,7 @@ def _demo() -> Iterator[list[str]]:
 
 
 def _tenax(*words: str) -> str:
-    """What the program prints, standard error included, and its exit code."""
+    """Output of the program with standard error, and its exit code."""
     done = subprocess.run(
         [sys.executable, "-m", "tenax", *words], env=_environment() | {"COLUMNS": "400", "NO_COLOR": "1"},
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=300,
@@ -240,7 +240,7 @@ def _stable_json(name: str, value: Any) -> str:
 
 
 def _rows(file: Path) -> Iterator[str]:
-    """The views that are made for reading, and how many rows each table has."""
+    """The rows of the public views, and the row count of each table."""
     with contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
         names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1")]
         for name in names:

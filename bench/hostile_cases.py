@@ -1,7 +1,7 @@
-"""What hostile hosts send: each case is the whole answer to one request, headers included, as bytes or in pieces.
+"""Answers of hostile hosts: each case is a complete response with headers, as bytes or in chunks.
 
-`HTML` are documents that cost a parser dearly, `LISTS` feeds and sitemaps of the same kind, `ANSWERS` broken or endless
-HTTP. Everything is made from a case's name and a number, so the same request brings the same answer.
+`HTML` are documents that are costly to parse, `LISTS` such feeds and sitemaps, `ANSWERS` broken or endless HTTP. An
+answer depends only on the case's name and a number.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from random import Random
 
 SECRETS = ("hunter2-in-location", "hunter2-in-link", "hunter2-in-feed", "hunter2-in-backslash")
-"""Passwords that hosts put into URLs; none of them may be found in a file or an output."""
+"""Passwords in URLs; none may appear in a file or in output."""
 SLOW = 0.5
-"""Seconds between the pieces of an answer that comes in pieces."""
+"""Seconds between the chunks of an answer."""
 
 Answer = bytes | Iterator[bytes]
 
@@ -61,7 +61,7 @@ HTML: dict[str, Callable[[int], bytes]] = {
     ),
     "links": lambda size: b"".join(b'<a href="/h/none/%d">x</a>' % n for n in range(5 * size)),
 }
-"""By name; the number says how large."""
+"""By name; the number sets the size."""
 
 LISTS: dict[str, tuple[str, Callable[[int], bytes]]] = {
     "feed-word": ("application/rss+xml", lambda size: b"<rss><channel><item " + b"a" * (40 * size) + b"<link>x</link>"),
@@ -144,7 +144,7 @@ NAMES = (*HTML, *LISTS, *ANSWERS)
 
 
 def answer(name: str, number: int, url: str) -> Answer:
-    """Of a case; the number chooses its size."""
+    """The answer of a case; the number sets its size."""
     size = Random(f"{name} {number}").choice((500, 5_000, 40_000))
     if name in HTML:
         return packed(HTML[name](size))
@@ -155,7 +155,7 @@ def answer(name: str, number: int, url: str) -> Answer:
 
 
 def robots(number: int) -> bytes:
-    """Of a hostile host: most have none, some a huge one."""
+    """robots.txt of a hostile host: most have none, some a huge one."""
     match number % 10:
         case 1:
             rules = b"User-agent: *\n" + b"".join(b"Disallow: /*a*%d*b*$\n" % n for n in range(24_000))

@@ -1,7 +1,7 @@
-"""Serves well-behaved and hostile hosts on loopback, in a process of its own, and counts what the good ones gave.
+"""Serves well-behaved and hostile hosts on loopback in its own process, and counts the pages of the good ones.
 
-A well-behaved host is a tree of articles without an end. A hostile one answers its front page with links to cases of
-`hostile_cases`, and every front page leads to another.
+A well-behaved host is an infinite tree of articles. The front page of a hostile host links to cases of
+`hostile_cases` and to another front page.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _404 = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
 
 def good_page(number: int, host: str) -> bytes:
-    """An article of about 6 kB, and links to its children."""
+    """An article of about 6 kB with links to its children."""
     dice = Random(f"{host} {number}")
     text = "".join(f"<p>{' '.join(dice.choices(WORDS, k=80))}.</p>" for _ in range(10))
     links = "".join(f'<a href="/{child}">{child}</a> ' for child in children(number))

@@ -1,10 +1,10 @@
-"""What a visit costs, and how much memory a crawl holds, when the database knows a million hosts.
+"""The cost of a visit and the memory of a crawl with a million hosts in the database.
 
-Each host has one task or two, and is visited in its turn, as a crawl does it but for the network: claim, take the turn
-that all crawls of the machine share, read robots.txt, learn from the answer, commit. One host in twenty says 429, one
-is down, one has a page that breaks it, one shuts us out; one in ten has a robots.txt of its own, with a Crawl-delay.
-Every page links to a page of one of the larger hosts. Filling the database and crawling it are processes of their own, on
-a real file with fsync at every group of commits.
+Each host has one or two tasks and is visited as in a crawl, without the network: claim, acquire the permit shared by
+all crawls of the machine, apply robots.txt, update the host from the answer, commit. One host in twenty answers 429,
+one is down, one has a failing page, one blocks us; one in ten has its own robots.txt with a Crawl-delay. Every page
+links to a page of a larger host. Filling and crawling run in separate processes, on a real file with an fsync per group
+of commits.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
         report.figure(f"hosts_{size}", dict(one))
     few, many = found[sizes[0]], found[sizes[-1]]
     report.at_most("cpu_most_hosts_vs_few", many["cpu_ms"] / few["cpu_ms"], COST_RATIO_BAR)
-    if not chosen.quick:  # a small run ends while its caches are still filling up to their bounds
+    if not chosen.quick:  # a small run ends before its caches reach their limits
         report.at_most("growth_mb_second_half", many["rss_mb"] - many["rss_half_mb"], GROWTH_BAR_MB)
     report.below("memory_mb", many["rss_mb"], MEMORY_BAR_MB)
     report.at_most("open_seconds", many["open_seconds"], OPEN_BAR_SECONDS)
@@ -114,7 +114,7 @@ def _child(what: str, home: str, size: int) -> dict[str, float]:
     return result
 
 
-# ---- the crowd --------------------------------------------------------------------------------------------
+# ---- the hosts -------------------------------------------------------------------------------------------
 
 
 def origin_of(number: int) -> str:
@@ -140,12 +140,12 @@ def robots_of(number: int, now: float) -> RobotsCopy:
 
 
 class Crowd:
-    """Visits hosts by the rules; what they answer is decided by their number."""
+    """Visits hosts by the rules; a host's number determines its answer."""
 
-    def __init__(self, hosts: int, memory: MemoryHosts, turns: RateLimiter, clock: Clock) -> None:
+    def __init__(self, hosts: int, memory: MemoryHosts, limiter: RateLimiter, clock: Clock) -> None:
         self.memory = memory
         self._hosts = hosts
-        self._turns = turns
+        self._limiter = limiter
         self._clock = clock
 
     def visited(self, claim: Claim) -> Visit:
@@ -153,12 +153,12 @@ class Crowd:
         host = self.memory.acquire(claim.host)
         if host.robots is None:
             host = apply_robots(host, robots_of(number, now), SITE.politeness)
-        outcome, requests = self._asked(host, number, now)
+        outcome, requests = self._request(host, number, now)
         host = host_after_visit(host, outcome, now, requests, SITE, 0.5)
         self.memory.put(host)
-        asked = shared_limits(host, SITE.politeness)
-        if asked is not None:
-            self._turns.back_off(host_key(host.origin), asked[0], now, asked[1])
+        backoff = shared_limits(host, SITE.politeness)
+        if backoff is not None:
+            self._limiter.back_off(host_key(host.origin), backoff[0], now, backoff[1])
         plan = plan_task(outcome, claim.task, now, SITE, 0.5, host.next_at, PLAIN)
         if not isinstance(outcome, Fetched):
             return Visit(claim, outcome, plan, host, now, now)
@@ -166,20 +166,20 @@ class Crowd:
         linked = origin_of(number * 7919 % min(self._hosts, POPULAR))
         return Visit(claim, outcome, plan, host, now, now, page, (Candidate(f"{linked}/", linked),))
 
-    def _asked(self, host: HostRecord, number: int, now: float) -> tuple[Outcome, int]:
+    def _request(self, host: HostRecord, number: int, now: float) -> tuple[Outcome, int]:
         pace = pace_seconds(host, SITE.politeness)
-        turns = (Permit(host_key(host.origin), pace, 30.0), Permit(f"address {number}", pace / 10))
-        free_at = self._turns.acquire(turns, now)
+        permits = (Permit(host_key(host.origin), pace, 30.0), Permit(f"address {number}", pace / 10))
+        free_at = self._limiter.acquire(permits, now)
         if free_at > now:
-            return Deferred(free_at, "turn: another request to this host or its address goes first"), 0
+            return Deferred(free_at, "rate limit: another request to this host or its address comes first"), 0
         assert host.robots is not None
         assert robots_rules(host.robots).can_fetch(f"{host.origin}/")
-        self._turns.release(turns, now)
+        self._limiter.release(permits, now)
         return ANSWERS.get(number % 20, Fetched(200)), 1
 
 
 async def visit_all(database: SqliteDatabase, crowd: Crowd, visits: int) -> None:
-    """So many visits, some of them in flight at a time."""
+    """Make this many visits, several in flight at a time."""
     gate = asyncio.Semaphore(IN_FLIGHT)
 
     async def commit(visit: Visit) -> None:
@@ -216,12 +216,12 @@ async def fill(home: Path, hosts: int) -> dict[str, float]:
 
 
 async def crawl(home: Path, hosts: int) -> dict[str, float]:
-    """As many visits as there are hosts; the figures of this one process."""
+    """Make one visit per host; returns the figures of this process."""
     clock = SteadyClock()
     began = time.monotonic()
     database = await opened(home, clock)
     open_seconds, rss_open = time.monotonic() - began, rss_mb()
-    crowd = Crowd(hosts, MemoryHosts(), MachineRateLimiter(home / "turns", clock), clock)
+    crowd = Crowd(hosts, MemoryHosts(), MachineRateLimiter(home / "permits", clock), clock)
     began, cpu = time.monotonic(), time.process_time()
     await visit_all(database, crowd, hosts // 2)
     rss_half = rss_mb()

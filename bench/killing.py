@@ -1,8 +1,8 @@
-"""A crawl under fire: the real command on the demo site, killed at random moments, started again, and counted.
+"""Crawls the demo site with the real command, kills it at random times, restarts it, and checks the result.
 
-A *round* is one crawl in one directory. Its command is started, killed and started again until it completes; then the
-database and the JSONL file must hold every page of the site exactly once. After each kill, what is left on the disk is
-looked at as well: a copy of it, so that the command itself finds the wreck as it was.
+A *round* is one crawl in one directory. The command is killed and restarted until the crawl completes; then the
+database and the JSONL file must have every page of the site exactly once. After each kill a copy of the files is
+checked too, so that the restarted command finds the originals unchanged.
 """
 
 from __future__ import annotations
@@ -38,17 +38,16 @@ STYLES: dict[str, tuple[str, ...]] = {
     "brisk": ("--rate", "100", "--per-host", "4"),
     "flat out": ("--rate", "0", "--per-host", "8"),
 }
-"""Ways to crawl: one request after the other, several at once, and as fast as it goes; rounds take turns."""
+"""Options of a round: one request at a time, several, and without a pace; rounds alternate."""
 SOON = ("--set", "fetch.retry_base_seconds=0.2", "--set", "fetch.total_timeout_seconds=5")
-"""Shorter waits than usual before what failed is tried again, and before the turn of a request that died with its
-process counts as over: a round would be mostly waiting."""
+"""Shorter delays before a retry, and before the permit of a killed process expires: else a round would mostly wait."""
 DEAD_LETTERS = {
     "truncated": "/cut-short",
     "bomb": "/bomb",
     "redirect-loop": "/and-round",
     "redirect-file": "/passwords",
 }
-"""By manner of the demo site: what a correct crawl gives up."""
+"""By behaviour of the demo site: the dead letters of a correct crawl."""
 
 OPENING_SHARE, MAIN_ONLY_SHARE = 0.15, 0.25
 OPENING_SECONDS = (0.0, 0.6)
@@ -59,11 +58,11 @@ STRAGGLERS_SECONDS = 10.0
 
 @dataclass
 class Round:
-    """One crawl, from its first start to its last page, and what was wrong with it."""
+    """One crawl from its first start to its last page, and its errors."""
 
     style: str
     kills: Counter[str] = field(default_factory=Counter)
-    """By moment: `opening`, `moving`, and `main only` when the readers were left alive."""
+    """Kills by time: `opening`, `moving`, and `main only` when the readers were not killed."""
     pages: int = 0
     lost: int = 0
     doubled: int = 0
@@ -78,7 +77,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Range:
-    """Where the shooting takes place: a site that runs, its log of requests, and what a correct crawl of it holds."""
+    """The running site, its request log, and the result of a correct crawl."""
 
     demo: DemoProcess
     log: Path
@@ -102,7 +101,7 @@ class Range:
 
 
 async def survive(range_: Range, out: Path, style: str, dice: Random, most_kills: int) -> Round:
-    """Crawl the site into `out`, killed up to `most_kills` times, until the crawl says that it is complete."""
+    """Crawl the site into `out` with up to `most_kills` kills, until the crawl is complete."""
     round_ = Round(style)
     started = time.monotonic()
     sessions = []
@@ -129,11 +128,11 @@ async def survive(range_: Range, out: Path, style: str, dice: Random, most_kills
     return round_
 
 
-# ---- shooting ---------------------------------------------------------------------------------------------
+# ---- killing ----------------------------------------------------------------------------------------------
 
 
 async def _start(origins: Sequence[str], out: Path, style: str) -> asyncio.subprocess.Process:
-    """The same command every time, in a session of its own."""
+    """Start the command in its own session."""
     seeds = [f"{origin}/" for origin in origins]
     with _words(out).open("ab") as words:
         return await asyncio.create_subprocess_exec(
@@ -147,7 +146,7 @@ async def _start(origins: Sequence[str], out: Path, style: str) -> asyncio.subpr
 
 
 async def _shot(process: asyncio.subprocess.Process, range_: Range, dice: Random) -> str | None:
-    """Kill it at some moment; how, or None when it was quicker. Readers that are left alone must end by themselves."""
+    """Kill it at a random time; returns how, or None when it ended before. Remaining readers must end by themselves."""
     is_main_only = dice.random() < MAIN_ONLY_SHARE
     if dice.random() < OPENING_SHARE:
         when, seconds = "opening", dice.uniform(*OPENING_SECONDS)
@@ -166,7 +165,7 @@ async def _shot(process: asyncio.subprocess.Process, range_: Range, dice: Random
 
 
 async def _moving(process: asyncio.subprocess.Process, range_: Range) -> None:
-    """Wait until it has asked the site for something."""
+    """Wait for its first request."""
     before, deadline = range_.requests_bytes(), time.monotonic() + STUCK_SECONDS
     while range_.requests_bytes() == before and process.returncode is None:
         if time.monotonic() > deadline:
@@ -175,14 +174,14 @@ async def _moving(process: asyncio.subprocess.Process, range_: Range) -> None:
 
 
 def _end(process: asyncio.subprocess.Process) -> None:
-    """Leave nothing behind when we are interrupted ourselves."""
+    """Kill its processes when we are interrupted."""
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
 
 
 async def _straggler_troubles(sessions: Sequence[int]) -> list[str]:
-    """Readers end when their socket does; any that stay have been forgotten."""
+    """Readers end when their socket closes; one that stays is an error."""
     deadline = time.monotonic() + STRAGGLERS_SECONDS
     while alive := [pid for session in sessions for pid in processes_of(session) if _is_alive(pid)]:
         if time.monotonic() > deadline:
@@ -212,28 +211,28 @@ def _last_words(out: Path) -> str:
     return _words(out).read_text(encoding="utf-8", errors="replace").strip().rpartition("\n")[2]
 
 
-# ---- looking at what is left ------------------------------------------------------------------------------
+# ---- checking the files -----------------------------------------------------------------------------------
 
 
 async def wreck_troubles(out: Path) -> list[str]:
-    """What is wrong with the files a killed crawl left: nothing, though they may be anywhere between two commits."""
+    """Errors in the files of a killed crawl; there must be none at any time."""
     if not (out / "tenax.db").exists():
         return []
-    with tempfile.TemporaryDirectory(prefix="wreck-", dir=out) as place:
+    with tempfile.TemporaryDirectory(prefix="wreck-", dir=out) as directory:
         for name in ("tenax.db", "tenax.db-wal", "pages.jsonl"):
             if (out / name).exists():
-                shutil.copy(out / name, place)
-        return await _troubles(Path(place))
+                shutil.copy(out / name, directory)
+        return await _troubles(Path(directory))
 
 
 async def _troubles(out: Path) -> list[str]:
-    """Whether the database agrees with itself, and with the file as far as its cursor says."""
+    """Checks that the database is consistent, and agrees with the file up to its cursor."""
     with closing(sqlite3.connect(out / "tenax.db")) as db:
         [(health,)] = db.execute("PRAGMA integrity_check").fetchall()
         if health != "ok":
             return [f"the database is damaged: {health}"]
         if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'url_frontier'").fetchone() is None:
-            return []  # killed before it had made its tables
+            return []  # killed before the tables were created
         [(waiting,)] = db.execute("SELECT count(*) FROM url_frontier").fetchall()
         [(pages,)] = db.execute("SELECT count(*) FROM crawled_pages WHERE content_hash <> ''").fetchall()
         [(known,)] = db.execute(
@@ -260,7 +259,7 @@ async def _troubles(out: Path) -> list[str]:
 
 
 def _file_troubles(file: Path, cursor: Cursor) -> list[str]:
-    """The file up to the cursor's position holds the events up to the cursor's number."""
+    """The file up to the cursor's position has the events up to the cursor's number."""
     data = file.read_bytes()[: cursor.position] if file.exists() else b""
     seqs = [json.loads(line)["seq"] for line in data.splitlines()] if data.endswith(b"\n") or not data else []
     if len(data) == cursor.position and seqs == list(range(1, cursor.seq + 1)):
@@ -269,7 +268,7 @@ def _file_troubles(file: Path, cursor: Cursor) -> list[str]:
 
 
 async def _judge(round_: Round, out: Path, pages: set[str], dead_letters: set[str]) -> None:
-    """The crawl says it is complete: is it? Lost and doubled are counted in the database and in the file."""
+    """Check a complete crawl: lost and duplicate pages in the database and in the file."""
     if not (out / "tenax.db").exists() or not (out / "pages.jsonl").exists():
         round_.troubles.append("there is no database or no file at the end")
         round_.lost += len(pages)
@@ -293,9 +292,9 @@ async def _judge(round_: Round, out: Path, pages: set[str], dead_letters: set[st
     if dead != dead_letters:
         round_.troubles.append(f"dead letters: {sorted(dead ^ dead_letters)}")
     if set(stored) != {(line["url"], line["content_hash"]) for line in lines}:
-        round_.troubles.append("the file says something else than the database")
+        round_.troubles.append("the file differs from the database")
     if [line["seq"] for line in lines] != list(range(1, len(lines) + 1)):
-        round_.troubles.append("the numbers of the events do not grow one by one")
+        round_.troubles.append("event numbers are not consecutive")
 
 
 def _lines(round_: Round, file: Path) -> list[dict[str, object]]:

@@ -1,10 +1,10 @@
-"""Learns the tables of reading from pages with answers, and how well such tables do on sites they have not seen.
+"""Trains the extraction tables on labelled pages, and scores them on sites outside the training set.
 
-Features and labels are made by the code that reads pages, the trees by LightGBM in an environment of its own. Pages are
-parted by site into five; each part is judged by trees that were made of the other four, then everything is learned from
-once more for the tables. They are written beside the other outputs, and into the source only when asked to. The same
-pages and code give the same tables, byte for byte. The pages are not part of this project: `--corpus` names a directory
-of them, as for `scripts/bench read`.
+Features and labels come from the extraction code, the trees from LightGBM in its own environment. Pages are split by
+site into five folds; each fold is scored with trees of the other four, then all pages are used for the final tables.
+These are written beside the other outputs, and into the source only on request. The same pages and code give identical
+tables, byte for byte. The pages are not part of this project: `--corpus` names their directory, as for `scripts/bench
+read`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tenax.extract.article.layout import CONTROL_TAG
 from tenax.model import PageKind
 
 ARTICLES_BAR, OTHERS_BAR, SNIPPETS_BAR = 0.945, 0.743, 0.93
-"""A little below what the shipped tables were chosen by: a change that falls short of these has lost something."""
+"""Slightly below the scores of the shipped tables: a lower score is a regression."""
 SHIPPED = ROOT / "src" / "tenax" / "parse"
 
 
@@ -45,7 +45,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, default=WORKPLACE / "learn", help="where the tables go (default: %(default)s)"
     )
-    parser.add_argument("--install", action="store_true", help="put them into the source, too")
+    parser.add_argument("--install", action="store_true", help="also write them into the source")
 
 
 def measure(report: Report, chosen: argparse.Namespace) -> None:
@@ -62,7 +62,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
     _learn(python, chosen.out)
     _judge(report, _scored(pages, file, chosen.out / "unseen.f32"))
     _export(report, pages, chosen.out, chosen.install)
-    for scratch in ("pages.jsonl", "blocks.f32", "lessons.f64", "pages.f64", "unseen.f32"):
+    for scratch in ("pages.jsonl", "blocks.f32", "labels.f64", "pages.f64", "unseen.f32"):
         (chosen.out / scratch).unlink()
 
 
@@ -75,7 +75,7 @@ def _learn(python: Path, out: Path) -> None:
 
 
 def _scored(pages: Sequence[Page], file: Path, answers: Path) -> dict[str, Corpus]:
-    """Every page as it would be read by trees that have seen nothing of its site."""
+    """Extract every page with trees that were not trained on its site."""
     scores = array("f")
     scores.frombytes(answers.read_bytes())
     left = iter(scores)
@@ -100,7 +100,7 @@ def _judge(report: Report, corpora: Mapping[str, Corpus]) -> None:
         by_kind: dict[str, Figure] = {kind: score_of_texts(some).f1 for kind, some in sorted(corpus.kinds.items())}
         report.figure(name, {**found, "kinds": by_kind})
         rows.append([name, *(f"{found[what]:.4f}" if what in found else "" for what in lowest)])
-    say("F1 on sites that were not learned from:")
+    say("F1 on sites outside the training set:")
     table(["", *(what.replace("_", " ") for what in lowest)], rows)
     measured = {what for corpus in corpora.values() for what in figures_of(corpus)}
     bars = {"articles": ARTICLES_BAR, "other_kinds": OTHERS_BAR, "snippets": SNIPPETS_BAR}
@@ -110,7 +110,7 @@ def _judge(report: Report, corpora: Mapping[str, Corpus]) -> None:
 
 
 def figures_of(corpus: Corpus) -> dict[str, float]:
-    """What a corpus tells of: F1 of articles, the mean of the other kinds', and of snippets where there is no text."""
+    """Scores of a corpus: F1 of articles, mean F1 of other kinds, and F1 of snippets where there is no text."""
     found = {}
     if "article" in corpus.kinds:
         found["articles"] = score_of_texts(corpus.kinds["article"]).f1

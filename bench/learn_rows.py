@@ -1,4 +1,4 @@
-"""Pages with answers as rows to learn from: the numbers of each block, whether to keep it, and how much that counts."""
+"""Training rows from labelled pages: the features of each block, its label and its weight."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from tenax.urls.scope import registered_domain
 
 FOLDS = 5
 KEPT_SHARE = 0.5
-"""A block is to be kept when more than this share of its words stands in the text that people marked."""
+"""A block is kept when more than this share of its words is in the labelled text."""
 RUN_WORDS = 4
-"""Words count as standing there in runs of so many; single words of a menu stand in every text."""
+"""Words match in runs of this length; single words of a menu are in every text."""
 PAGE_WEIGHT, MOST_OF_PAGE, LEAST_PAGE_WORDS = 100.0, 3.0, 30
-"""A block weighs its words by those of its page's text: every page counts alike, as in the score. The cap keeps a page
-with little text from drowning the others by its boilerplate."""
+"""A block's weight is its words divided by those of the page's text, so that pages count equally, as in the score. The
+cap limits the boilerplate of pages with little text."""
 SNIPPET_WEIGHT = 8.0
-"""Of a block that holds a snippet, about what a paragraph of a short article weighs. The other blocks of a page that is
-known by snippets alone teach nothing."""
+"""Weight of a block with a snippet, about that of a paragraph of a short article. Other blocks of a page with only
+snippets have no weight."""
 
 KINDS: dict[str, PageKind] = {
     "article": PageKind.ARTICLE,
@@ -46,16 +46,16 @@ KINDS: dict[str, PageKind] = {
 }
 KIND_ORDER = tuple(dict.fromkeys(KINDS.values()))
 TEXT_KIND_WEIGHT, SNIPPET_KIND_WEIGHT = 0.25, 0.2
-"""Of pages in corpora that name no kinds: they are taken for articles, and of articles there are many already."""
+"""Weight of pages in corpora without kinds: they count as articles, and there are many articles already."""
 FEATURES = (*BLOCK_FEATURES, *BOX_FEATURES, *PAGE_FEATURES)
 
 
-class VisitUpdate(NamedTuple):
-    """What a block teaches."""
+class BlockLabel(NamedTuple):
+    """Label and weight of a block."""
 
     is_kept: bool
     weight: float
-    """0: nothing."""
+    """0: not used for training."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Parsed:
 
 
 def parsed(html: str, url: str | None) -> Parsed:
-    """As a page is read, but with the numbers of every block: none is passed over."""
+    """Extract a page with the features of every block; none is skipped."""
     dom = Dom(html)
     blocks = Blocks(dom.walk)
     layout = PageLayout(blocks, read_page_hints(read_head(dom), url))
@@ -80,21 +80,21 @@ def rows_of(file: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def lay_out_rows(pages: Sequence[Page], file: Path, out: Path) -> int:
-    """Write what `bench/peers/learn_trees.py` reads into the directory `out`, and give the number of blocks.
+    """Write the input of `bench/peers/learn_trees.py` to `out`; returns the number of blocks.
 
-    blocks.f32 has the features, lessons.f64 for each block whether to keep it and its weight, pages.f64 the numbers of
-    each page; layout.json says whose they are.
+    blocks.f32 has the features, labels.f64 label and weight of each block, pages.f64 the features of each page;
+    layout.json describes them.
     """
     with_kinds = {page.corpus for page in pages if page.kind != "article"}
     with_texts = {page.corpus for page in pages if page.text}
     about: list[dict[str, float]] = []
-    with (out / "blocks.f32").open("wb") as blocks, (out / "lessons.f64").open("wb") as visit_updates_file:
+    with (out / "blocks.f32").open("wb") as blocks, (out / "labels.f64").open("wb") as labels_file:
         numbers = array("d")
         for page, row in zip(pages, rows_of(file), strict=True):
             one = parsed(row["html"], row["url"])
             _features_in_a_row(one).tofile(blocks)
-            taught = visit_updates(one.blocks.texts, page, with_texts)
-            array("d", (number for visit_update in taught for number in visit_update)).tofile(visit_updates_file)
+            labels = block_labels(one.blocks.texts, page, with_texts)
+            array("d", (number for visit_update in labels for number in visit_update)).tofile(labels_file)
             numbers.extend(kind_feature_values(one.layout.page_values, one.layout.hints))
             about.append({
                 "blocks": len(one.blocks),
@@ -112,7 +112,7 @@ def lay_out_rows(pages: Sequence[Page], file: Path, out: Path) -> int:
 
 
 def _features_in_a_row(one: Parsed) -> array[float]:
-    """Single precision: what LightGBM would make of them anyway."""
+    """Single precision, as LightGBM uses."""
     found = array("f")
     for numbers, box in zip(one.features.block_values, one.blocks.boxes, strict=True):
         found.extend(numbers)
@@ -121,41 +121,39 @@ def _features_in_a_row(one: Parsed) -> array[float]:
     return found
 
 
-def visit_updates(texts: Sequence[str], page: Page, with_texts: set[str]) -> list[VisitUpdate]:
-    """By the full text, or by snippets in a corpus of no texts; elsewhere a page without one was left unmarked."""
+def block_labels(texts: Sequence[str], page: Page, with_texts: set[str]) -> list[BlockLabel]:
+    """By the full text, or by snippets in a corpus without texts; elsewhere a page without text is unlabelled."""
     if page.text:
-        return visit_updates_of_text(texts, page.text)
+        return block_labels_of_text(texts, page.text)
     if page.corpus in with_texts:
-        return [VisitUpdate(False, 0.0)] * len(texts)
-    return visit_updates_of_snippets(texts, page.wanted, page.unwanted)
+        return [BlockLabel(False, 0.0)] * len(texts)
+    return block_labels_of_snippets(texts, page.wanted, page.unwanted)
 
 
-def visit_updates_of_text(texts: Sequence[str], gold: str) -> list[VisitUpdate]:
+def block_labels_of_text(texts: Sequence[str], gold: str) -> list[BlockLabel]:
     words = [words_of(text) for text in texts]
     shares = _shares(words, words_of(gold))
     kept = [share > KEPT_SHARE for share in shares]
     whole = max(LEAST_PAGE_WORDS, sum(len(some) for some, is_kept in zip(words, kept, strict=True) if is_kept))
     weights = [min(len(some) / whole, MOST_OF_PAGE) * PAGE_WEIGHT for some in words]
-    return [VisitUpdate(is_kept, weight) for is_kept, weight in zip(kept, weights, strict=True)]
+    return [BlockLabel(is_kept, weight) for is_kept, weight in zip(kept, weights, strict=True)]
 
 
-def visit_updates_of_snippets(
-    texts: Sequence[str], wanted: Sequence[str], unwanted: Sequence[str]
-) -> list[VisitUpdate]:
-    """A block that holds both a wanted and an unwanted snippet is kept: the wanted one would be lost with it."""
+def block_labels_of_snippets(texts: Sequence[str], wanted: Sequence[str], unwanted: Sequence[str]) -> list[BlockLabel]:
+    """A block with both a wanted and an unwanted snippet is kept."""
     wanted_flat, unwanted_flat = [_flat(one) for one in wanted], [_flat(one) for one in unwanted]
     found = []
     for text in map(_flat, texts):
         is_kept = any(snippet in text for snippet in wanted_flat)
         is_known = is_kept or any(snippet in text for snippet in unwanted_flat)
-        found.append(VisitUpdate(is_kept, SNIPPET_WEIGHT if is_known else 0.0))
+        found.append(BlockLabel(is_kept, SNIPPET_WEIGHT if is_known else 0.0))
     return found
 
 
 def fold_of(url: str | None, name: str) -> int:
-    """The same for all pages of a site, so that no site is judged by what was learned from it.
+    """The same for all pages of a site, so that no site is scored with its own training data.
 
-    A page without an address of its own goes by its name, without a number at the end.
+    A page without a URL uses its name without a trailing number.
     """
     host = urlsplit(url or "").hostname or ""
     site = registered_domain(host) if "." in host else name.rstrip("-0123456789")
@@ -169,7 +167,7 @@ def kind_weight(page: Page, with_kinds: set[str]) -> float:
 
 
 def _shares(blocks: Sequence[Sequence[str]], gold: Sequence[str]) -> list[float]:
-    """How much of each block stands in the gold; a block shorter than a run must stand there whole."""
+    """Share of each block that is in the gold text; a block shorter than a run must match entirely."""
     runs = {
         size: {tuple(gold[at : at + size]) for at in range(len(gold) - size + 1)} for size in range(1, RUN_WORDS + 1)
     }

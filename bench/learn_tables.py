@@ -1,4 +1,4 @@
-"""What was learned as the tables that Tenax ships: LightGBM's trees as `extract.article.decision_trees` reads them."""
+"""Converts LightGBM's trees to the tables of `extract.article.decision_trees`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.report import BenchError
 from tenax.extract.article.page_type import KIND_FEATURES
 
 Tables = dict[str, dict[str, Any]]
-"""By name: trees, and where a sum may end early."""
+"""By name: trees, and the early-exit bounds of the sum."""
 
 
 def kept_tables(learned: Mapping[str, Mapping[str, Any]]) -> Tables:
@@ -26,9 +26,9 @@ def kept_tables(learned: Mapping[str, Mapping[str, Any]]) -> Tables:
 
 
 def kinds_tables(trees: Sequence[Mapping[str, Any]]) -> Tables:
-    """LightGBM has a tree of each kind in turn."""
+    """LightGBM interleaves the trees of the kinds."""
     made = [tree_of(one["tree_structure"], KIND_FEATURES) for one in trees]
-    return {str(kind.value): {"trees": made[place :: len(KIND_ORDER)]} for place, kind in enumerate(KIND_ORDER)}
+    return {str(kind.value): {"trees": made[position :: len(KIND_ORDER)]} for position, kind in enumerate(KIND_ORDER)}
 
 
 def tree_of(node: Mapping[str, Any], names: Sequence[str], worth: float = 1.0) -> Any:
@@ -46,7 +46,7 @@ def store(tables: Tables, file: Path) -> None:
 
 
 def same_trees(tables: Tables, shipped: Mapping[str, Any]) -> int:
-    """How many trees are, place by place, those of other tables."""
+    """Number of trees that are equal at the same position."""
     pairs = [
         (ours, theirs)
         for name, table in tables.items()

@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Cost:
-    """What one command took, its children included."""
+    """Cost of a command with its children."""
 
     wall_seconds: float
     cpu_seconds: float
@@ -52,9 +52,9 @@ def cost_of(
     timeout_seconds: float = 1800.0,
     beside: Callable[[int, threading.Event], None] | None = None,
 ) -> Cost:
-    """Run a command to its end and weigh it. Its output goes to `log`.
+    """Run a command and measure it. Its output goes to `log`.
 
-    The command gets a session of its own, by which its processes are found. Processes that outlive their parent
+    The command gets its own session, by which its processes are found. Processes that outlive their parent
     (a fork server, pool workers) become our children, so that their CPU time is counted as well.
 
     `beside` runs in a thread meanwhile, with the session and an event that is set when the command has ended.
@@ -81,7 +81,7 @@ def cost_of(
 
 
 def interleaved(contestants: Mapping[str, Callable[[int], Result]], rounds: int) -> Iterator[tuple[str, Result]]:
-    """Everyone once per round, each round starting with another one, so that no one owns the quiet moments."""
+    """Each contestant once per round; each round starts with another one, so that none gets all quiet times."""
     names = list(contestants)
     for number in range(rounds):
         start = number % len(names)

@@ -1,8 +1,8 @@
 """How well near-duplicates are found: edited texts against unrelated ones and pages that share boilerplate.
 
-Texts are generated from words.txt, also in the guise of other scripts, or taken from a folder of `.jsonl` or
+Texts are generated from words.txt, also transliterated to other scripts, or taken from a directory of `.jsonl` or
 `.jsonl.xz` files whose rows have a `text`. An edit replaces words, drops or moves sentences, or adds boilerplate. A
-pair is found when the two share a band and are as like as the threshold asks.
+pair is found when the texts share a band and their similarity reaches the threshold.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ COMMON_SHARES = (0.1, 0.3, 0.5)
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 PAIRS, QUICK_PAIRS = 40, 8
 SMALL_EDIT = 0.05
-"""Edits up to this share are what a reader would call the same text, and what the bar on recall is about."""
+"""Texts with edits up to this share count as the same; the bar on recall uses them."""
 SENTENCE_WORDS = 14
 FIVE_KB = 5_000
 COST_BAR_MS = 0.3
@@ -45,7 +45,7 @@ Words = list[str]
 
 
 class Pair(NamedTuple):
-    """Two texts that were compared, and how they came about."""
+    """Two compared texts and their origin."""
 
     kind: str
     share: float
@@ -65,7 +65,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def measure(report: Report, chosen: argparse.Namespace) -> None:
     rng = random.Random(SEED)
-    report.is_partial = chosen.corpus is not None  # what others cannot repeat is not kept
+    report.is_partial = chosen.corpus is not None  # results on private texts are not stored
     texts = list(_real(chosen.corpus)) if chosen.corpus else list(_generated(rng))
     if len(texts) < 2 * len(LENGTHS):
         raise BenchError(f"{chosen.corpus} has too few texts")
@@ -81,7 +81,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
 
 
 def _pairs(texts: list[Words], count: int, rng: random.Random) -> Iterator[Pair]:
-    """Every edit at every share and length, and for each length as many unrelated pairs as edited ones."""
+    """Every edit at every share and length, and as many unrelated pairs per length."""
     for length in LENGTHS:
         fitting = [text[:length] for text in texts if len(text) >= length]
         if len(fitting) < 3:
@@ -96,8 +96,8 @@ def _pairs(texts: list[Words], count: int, rng: random.Random) -> Iterator[Pair]
             for _ in range(count * len(EDITS)):
                 one, other, third = rng.sample(fitting, 3)
                 common = third[: round(share * length)]
-                rest = length - len(common)
-                yield _compared(kind, share, common + one[:rest], common + other[:rest], False)
+                own_length = length - len(common)
+                yield _compared(kind, share, common + one[:own_length], common + other[:own_length], False)
 
 
 def _compared(kind: str, share: float, one: Words, other: Words, is_near: bool) -> Pair:
@@ -111,8 +111,8 @@ def _compared(kind: str, share: float, one: Words, other: Words, is_near: bool) 
 
 def _replaced(text: Words, other: Words, count: int, rng: random.Random) -> Words:
     edited = list(text)
-    for place in rng.sample(range(len(text)), count):
-        edited[place] = rng.choice(other) + "x"
+    for position in rng.sample(range(len(text)), count):
+        edited[position] = rng.choice(other) + "x"
     return edited
 
 
@@ -122,20 +122,20 @@ def _dropped(text: Words, _: Words, count: int, rng: random.Random) -> Words:
 
 
 def _moved(text: Words, other: Words, count: int, rng: random.Random) -> Words:
-    """Sentence by sentence, each to a place of its own."""
+    """Move sentences to random positions."""
     edited = list(text)
     for _ in range(max(1, count // SENTENCE_WORDS)):
         size = min(SENTENCE_WORDS, count)
         start = rng.randrange(len(edited) - size + 1)
         sentence = edited[start : start + size]
         del edited[start : start + size]
-        place = rng.randrange(len(edited) + 1)
-        edited[place:place] = sentence
+        position = rng.randrange(len(edited) + 1)
+        edited[position:position] = sentence
     return edited
 
 
 def _padded(text: Words, other: Words, count: int, rng: random.Random) -> Words:
-    """Boilerplate before and behind."""
+    """Add boilerplate before and after."""
     before = rng.randrange(count + 1)
     return other[:before] + text + other[-(count - before) :] if count > before else other[:before] + text
 
@@ -156,10 +156,10 @@ def _words() -> Words:
 
 
 def _generated(rng: random.Random, count: int = 24) -> Iterator[Words]:
-    """Words by Zipf's law, as languages use them; the same in Cyrillic, Arabic and Chinese guise."""
+    """Words by Zipf's law, as languages use them; the same in Cyrillic, Arabic and Chinese script."""
     words = _words()
-    rng.shuffle(words)  # they come by the alphabet, and all the commonest would begin alike
-    chinese = [chr(0x4E00 + 37 * number) for number in range(len(words))]  # from all over the block, as in life
+    rng.shuffle(words)  # they are sorted, so the most common would all begin alike
+    chinese = [chr(0x4E00 + 37 * number) for number in range(len(words))]  # from the whole block, as in real text
     guises = [words, _spelled(words, CYRILLIC), _spelled(words, ARABIC), chinese]
     weights = [1 / rank for rank in range(1, len(words) + 1)]
     for number in range(count):
@@ -167,9 +167,9 @@ def _generated(rng: random.Random, count: int = 24) -> Iterator[Words]:
 
 
 def _spelled(words: Words, alphabet: str) -> Words:
-    """With letters of another script in the place of ours, each about as frequent there."""
-    letters = str.maketrans(LATIN, alphabet)
-    return [word.translate(letters) for word in words]
+    """Transliterate to another script by letter frequency."""
+    translation = str.maketrans(LATIN, alphabet)
+    return [word.translate(translation) for word in words]
 
 
 def _real(folder: Path) -> Iterator[Words]:
@@ -183,7 +183,7 @@ def _real(folder: Path) -> Iterator[Words]:
                 yield words if len(text) < 15 * len(words) else [*text]
 
 
-# ---- what is told --------------------------------------------------------------------------------------------
+# ---- report --------------------------------------------------------------------------------------------------
 
 
 def _by_threshold(report: Report, pairs: list[Pair]) -> None:
@@ -218,8 +218,8 @@ def _is_found(pair: Pair, threshold: float) -> bool:
 
 
 def _mean(values: Iterator[bool]) -> float:
-    held = list(values)
-    return sum(held) / len(held) if held else 0.0
+    numbers = list(values)
+    return sum(numbers) / len(numbers) if numbers else 0.0
 
 
 def _percent(share: float) -> str:
@@ -227,7 +227,7 @@ def _percent(share: float) -> str:
 
 
 def _cost_ms(text: str, rounds: int = 50) -> float:
-    """CPU of this process, the best of many: others on the machine only ever add to it."""
+    """Minimum CPU time of many runs: other processes only add to it."""
     taken = []
     for _ in range(rounds):
         started = time.process_time()

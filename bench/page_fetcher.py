@@ -1,7 +1,7 @@
-"""URLs a second from queue to acknowledged event, on one core, beside the specification's own recipe.
+"""URLs per second from queue to acknowledged event on one core, beside the recipe of the specification.
 
-Redis, the broker and the website have the other core. `measured` is one whole comparison; `scripts/bench cluster` runs
-it too.
+Redis, the broker and the website use the other core. `measured` is one complete comparison; `scripts/bench cluster`
+runs it too.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import needs, report
+from bench import needs
 from bench.measure import end_with_parent, interleaved
 from bench.nginx import serving
-from bench.report import ROOT, BenchError, Report
+from bench.report import ROOT, BenchError, Report, median, run, say
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -44,25 +44,25 @@ Figures = dict[str, float]
 
 
 def main() -> None:
-    report.run("page_fetcher", measure)
+    run("page_fetcher", measure)
 
 
-def measure(told: Report, options: argparse.Namespace) -> None:
+def measure(report: Report, options: argparse.Namespace) -> None:
     result = measured(rounds=1 if options.quick else ROUNDS, share=0.3 if options.quick else 1.0)
     for name, figures in result.items():
-        told.figure(name, {**figures})
-    judge(told, result)
+        report.figure(name, {**figures})
+    judge(report, result)
 
 
-def judge(told: Report, result: dict[str, Figures]) -> None:
-    """The bars, for whoever has measured."""
-    told.at_least("urls_per_second", result["tenax"]["urls_per_second"], 500)
+def judge(report: Report, result: dict[str, Figures]) -> None:
+    """Add the bars to the report."""
+    report.at_least("urls_per_second", result["tenax"]["urls_per_second"], 500)
     ratio = result["tenax"]["urls_per_second"] / result["recipe"]["urls_per_second"]
-    told.at_least("times_the_recipe", ratio, 5)
+    report.at_least("times_the_recipe", ratio, 5)
 
 
 def measured(rounds: int = ROUNDS, share: float = 1.0) -> dict[str, Figures]:
-    """Medians of each contestant: URLs a second, and milliseconds of CPU for each URL."""
+    """Medians of each contestant: URLs per second and CPU milliseconds per URL."""
     own, others = _cores()
     needs.venv(".venv", "dev")  # the clients of Redis and Kafka; imported from here on only
     needs.command("redis-server", "redis-server")
@@ -81,19 +81,16 @@ def measured(rounds: int = ROUNDS, share: float = 1.0) -> dict[str, Figures]:
             runs: dict[str, list[Figures]] = {name: [] for name in contestants}
             for name, figures in interleaved(contestants, rounds):
                 runs[name].append(figures)
-                report.say(f"{name}: {figures['urls_per_second']:.0f} URLs/s, {figures['cpu_ms']:.2f} ms of CPU each")
+                say(f"{name}: {figures['urls_per_second']:.0f} URLs/s, {figures['cpu_ms']:.2f} ms of CPU each")
     finally:
         os.sched_setaffinity(0, before)
-    return {
-        name: {key: report.median(figures[key] for figures in found) for key in found[0]}
-        for name, found in runs.items()
-    }
+    return {name: {key: median(figures[key] for figures in found) for key in found[0]} for name, found in runs.items()}
 
 
 def _cores() -> tuple[set[int], set[int]]:
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
-        raise BenchError("this needs two cores: one for the fetcher, one for what it talks to")
+        raise BenchError("this needs two cores: one for the fetcher, one for its servers")
     return {cores[-1]}, set(cores[:-1])
 
 
@@ -113,7 +110,7 @@ def _surroundings() -> Iterator[tuple[RedisServer, KafkaBroker, str]]:
 
 
 def _write_site(site: Path) -> None:
-    """Pages of 30 KB, half of it words that compress as words do."""
+    """Pages of 30 KB, half of it words that compress like real text."""
     numbers = random.Random(1)
     words = (ROOT / "bench" / "words.txt").read_text(encoding="utf-8").split()
     (site / "robots.txt.gz").write_bytes(gzip.compress(b"User-agent: *\nDisallow: /private/\n", mtime=0))
@@ -151,7 +148,7 @@ def _ours(redis: RedisServer, broker: KafkaBroker, origin: str, urls: int, core:
         _until(lambda: _length(client, QUEUE) < urls, process)
         started, cpu = time.perf_counter(), _cpu_seconds(process.pid)
         taken = urls - _length(client, QUEUE)
-        _until(lambda: not _length(client, QUEUE) and not _held(client), process)
+        _until(lambda: not _length(client, QUEUE) and not _has_in_flight(client), process)
         seconds, cpu = time.perf_counter() - started, _cpu_seconds(process.pid) - cpu
         process.send_signal(signal.SIGTERM)
         process.wait(30)
@@ -171,10 +168,10 @@ def _theirs(
     script = ROOT / "bench" / "peers" / "page_fetcher_peer.py"
     with _on(core, [python, script, str(concurrency), settings], dict(os.environ)) as process:
         out, _ = process.communicate(timeout=DEADLINE_SECONDS)
-    told = json.loads(out)
-    if told["urls"] != urls:
-        raise BenchError(f"the recipe fetched {told['urls']} of {urls} URLs")
-    return {"urls_per_second": urls / told["seconds"], "cpu_ms": told["cpu_seconds"] / urls * 1000}
+    report = json.loads(out)
+    if report["urls"] != urls:
+        raise BenchError(f"the recipe fetched {report['urls']} of {urls} URLs")
+    return {"urls_per_second": urls / report["seconds"], "cpu_ms": report["cpu_seconds"] / urls * 1000}
 
 
 @contextmanager
@@ -195,7 +192,7 @@ def _until(is_so: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
     end = time.monotonic() + DEADLINE_SECONDS
     while not is_so():
         if process.poll() is not None or time.monotonic() > end:
-            raise BenchError("the page-fetcher ended, or did not come to an end")
+            raise BenchError("the page-fetcher ended early or did not end")
         time.sleep(0.01)
 
 
@@ -205,7 +202,7 @@ def _length(client: Redis, key: str | bytes) -> int:
     return found
 
 
-def _held(client: Redis) -> bool:
+def _has_in_flight(client: Redis) -> bool:
     holders = client.smembers(f"{QUEUE}:processing")
     assert isinstance(holders, set)
     names = [holder.decode() for holder in holders if isinstance(holder, bytes)]

@@ -1,13 +1,13 @@
-"""A broad crawl that keeps its manners: 2,000 hosts, one request a second each, judged by the server's own log.
+"""A polite broad crawl: 2,000 hosts at one request per second each, measured by the server's access log.
 
-Every address of 127.0.0.0/8 is a host of its own, served by one nginx with the pages of the crawl benchmark. Tenax is
-run as a person would run it, with its pace of one request a second, and interrupted when the time is up. What counts is
-what the server saw: how many requests, and whether two of one host were ever closer than a second.
+Every address of 127.0.0.0/8 is a host, served by one nginx with the pages of the crawl benchmark. Tenax runs with its
+default pace of one request per second and is interrupted at the end. The server's log counts: the number of requests,
+and whether two requests to one host were closer than a second.
 
-The most that can be had is hosts × seconds, unless the machine cannot do that many pages at all. What it can do is
-measured by a crawl of one host without a pace, before and after each broad one. A broad page may cost 1.15 times as
-much CPU as one of those, so the machine's ceiling is that crawl's pages a second divided by 1.15, and the lower of
-the two is the ideal. With 500 hosts the machine is not meant to be the limit, with 2,000 it may be.
+The maximum is hosts × seconds, or what the machine can do. The latter is measured by a crawl of one host without a
+pace, before and after each broad crawl. A page of the broad crawl may cost 1.15 times as much CPU, so the machine's
+limit is that crawl's pages per second divided by 1.15, and the lower of the two is the ideal. With 500 hosts the
+machine should not be the limit, with 2,000 it may be.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ PACE_SECONDS = 1.0
 ONE_HOST_PAGES = 5000
 IN_FLIGHT, IN_FLIGHT_BROAD = 64, 256
 SPARE_SHARE, SPARE_PAGES = 1.2, 5
-"""A host has so much more than it is likely to be asked for, so that none runs dry. Much more would not be fair: in the
-crawl of one host there is a new link for each page, and a new link costs more than a known one."""
+"""A host has this factor more pages than expected requests, so that none runs out. A larger factor would be unfair: the
+crawl of one host has a new link per page, and a new link costs more than a known one."""
 
 SHARE_BAR = 0.95
 CPU_RATIO_BAR = 1.15
@@ -50,12 +50,12 @@ LOOK_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class Crawled:
-    """One crawl, as the server and the scales saw it."""
+    """One crawl, measured at the server and the process."""
 
     log: AccessLog
     cost: Cost
     start_up_cpu_seconds: float
-    """Spent before the first request; the same for a short crawl and a long one, so it is left out."""
+    """CPU before the first request; independent of the length of the crawl, so it is excluded."""
 
     @property
     def cpu_ms_a_page(self) -> float:
@@ -68,7 +68,7 @@ class Crawled:
 
 @dataclass(frozen=True)
 class Broad:
-    """A crawl of many hosts, and the crawls of one host just before and after it."""
+    """A crawl of many hosts, with the crawls of one host before and after it."""
 
     hosts: int
     crawled: Crawled
@@ -78,13 +78,13 @@ class Broad:
 
     @property
     def requests(self) -> int:
-        """Within the time that counts."""
+        """Within the measured period."""
         begin = self.crawled.log.began_at + self.warm_up_seconds
         return self.crawled.log.requests(begin, begin + self.seconds)
 
     @property
     def ceiling(self) -> float:
-        """Pages a second that the machine can do."""
+        """Pages per second that the machine can do."""
         return sum(one.pages_per_second for one in self.one_host) / len(self.one_host) / CPU_RATIO_BAR
 
     @property
@@ -141,7 +141,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
 
 
 def _one_host() -> Crawled:
-    """As fast as it goes: the one-host crawl that everything is compared with."""
+    """The crawl of one host without a pace, as the reference."""
     flags = ["--rate", "0", "--per-host", str(IN_FLIGHT), "--concurrency", str(IN_FLIGHT)]
     crawled = _crawl(site.build(ONE_HOST_PAGES), ["127.0.0.1"], flags, None)
     say(f"one host: {crawled.pages_per_second:,.0f} pages/s, {crawled.cpu_ms_a_page:.3f} ms CPU a page")
@@ -149,7 +149,7 @@ def _one_host() -> Crawled:
 
 
 def _many_hosts(hosts: int, seconds: float, most_per_second: float) -> Crawled:
-    """Each at its pace for so long, and a moment longer."""
+    """Crawl every host at its pace for the measured period and a little longer."""
     visits = seconds * min(1 / PACE_SECONDS, most_per_second / hosts)
     pages = max(int(visits * SPARE_SHARE) + SPARE_PAGES, site.LINKS_A_PAGE + 1)
     flags = ["--rate", str(1 / PACE_SECONDS), "--scope", "host", "--concurrency", str(IN_FLIGHT_BROAD)]
@@ -162,13 +162,13 @@ def address_of(number: int) -> str:
 
 
 def _crawl(directory: Path, addresses: Sequence[str], flags: Sequence[str], seconds: float | None) -> Crawled:
-    """Crawl these addresses, to the end or until so many seconds after the first request."""
+    """Crawl these addresses to the end, or for this many seconds after the first request."""
     (WORKPLACE / "runs").mkdir(parents=True, exist_ok=True)
     home = Path(tempfile.mkdtemp(prefix=f"polite-{len(addresses)}-", dir=WORKPLACE / "runs"))
     seen, says, watch = home / "access.log", home / "log.txt", _Watch()
     with nginx.serving(directory, log=seen, is_everywhere=True) as origin:
         port = origin.rpartition(":")[2]
-        # By links only: the pages are all linked, and only answers with pages count here.
+        # Links only: all pages are linked, and only page responses count.
         command: list[str | Path] = [ROOT / "scripts" / "tenax", "crawl", "--discover", "links", "--dir", home, *flags]
         command += ["--set", f"guard.allow_networks={NETWORK}", *(f"http://{one}:{port}/" for one in addresses)]
         cost = cost_of(
@@ -190,7 +190,7 @@ def _crawl(directory: Path, addresses: Sequence[str], flags: Sequence[str], seco
 
 
 class _Watch:
-    """Stands beside a crawl: notes what it had spent by the time of its first request, and interrupts it in the end."""
+    """Runs beside a crawl: records its CPU at the first request, and interrupts it at the end."""
 
     def __init__(self) -> None:
         self._spent: list[tuple[float, float]] = []
@@ -205,7 +205,7 @@ class _Watch:
         return max((spent for at, spent in self._spent if at <= moment), default=0.0)
 
 
-# ---- what came of it ----------------------------------------------------------------------------------------
+# ---- results ------------------------------------------------------------------------------------------------
 
 
 def _figures_of_one(singles: Sequence[Crawled]) -> dict[str, Number]:

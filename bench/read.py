@@ -1,10 +1,9 @@
 """Article text and metadata of real pages beside five other extractors: how right, and at what CPU.
 
-Everyone is given the same HTML as text, with its URL, in processes that read nothing else. CPU time is of the process,
-page by page; what is made once in a process is made before the first page. Tenax and trafilatura take turns over
-several passes, and their ratio is taken within each. Texts are compared with what people marked: shingles of four words
-where a page has its full text, snippets otherwise. The pages are not part of this project: `--corpus` names a directory
-of them.
+All get the same HTML as text with its URL, in separate processes. CPU time is per page; one-time initialization runs
+before the first page. Tenax and trafilatura alternate over several passes, and their ratio is taken within each pass.
+Texts are compared with human labels: shingles of four words where a page has its full text, snippets otherwise. The
+pages are not part of this project: `--corpus` names their directory.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
 
 
 def schedule(names: Sequence[str], passes: int) -> Iterator[str]:
-    """Tenax and its rival one after the other in every pass, and each of the others once in between."""
+    """Tenax and trafilatura in every pass, each of the others once in between."""
     both = [name for name in (OURS, RIVAL) if name in names]
     others = [name for name in names if name not in both]
     for number in range(passes):
@@ -92,7 +91,7 @@ def _selected(only: str | None) -> list[str]:
 
 
 def _extractors(report: Report, names: list[str]) -> dict[str, Extractor]:
-    """Those that can be had here. rs-trafilatura has few wheels: without it the others are still worth a comparison."""
+    """The available extractors. rs-trafilatura has few wheels: the comparison runs without it."""
     found = {}
     for name in names:
         try:
@@ -119,7 +118,7 @@ def _readers_python() -> Path:
 
 
 def _show(tallies: Mapping[str, Tally], readings: Mapping[str, Reading]) -> None:
-    """Cost and articles of everyone, then everything that was scored, corpus by corpus."""
+    """Print cost and article scores of all, then all scores by corpus."""
     corpora = list(next(iter(tallies.values()), {}))
     rows = []
     for name, reading in readings.items():

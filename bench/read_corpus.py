@@ -1,4 +1,4 @@
-"""Pages with answers: the corpora of a directory, and the copy of their pages that the extractors are given."""
+"""Labelled pages: the corpora of a directory, and the copy of their pages for the extractors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WHAT_IT_NEEDS = (
 
 @dataclass(frozen=True)
 class Page:
-    """What is known about one page; its HTML stays on disk."""
+    """The labels of one page; its HTML stays on disk."""
 
     corpus: str
     kind: str
@@ -32,7 +32,7 @@ class Page:
 
 
 def lay_out(directory: Path, file: Path, is_quick: bool) -> list[Page]:
-    """Write the pages of all corpora to one file, a line each, and give their answers in the same order."""
+    """Write the pages of all corpora to one file, one per line; returns their labels in the same order."""
     pages = []
     with file.open("w", encoding="utf-8") as out:
         for source in _sources(directory):

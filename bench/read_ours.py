@@ -1,4 +1,4 @@
-"""Tenax as one of the extractors that `bench/read.py` compares, and the parser alone, below which no one can get."""
+"""Tenax as an extractor for `bench/read.py`, and the parser alone as the lower bound."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ configure_memory()  # as the readers of a crawl do
 
 
 def extract(html: str, url: str | None) -> dict[str, Any]:
-    """Everything a page yields: text, title, authors, date, image, kind, markdown."""
+    """All fields: text, title, authors, date, image, kind, markdown."""
     body = html.encode("utf-8", "replace")
     content = extract_content(body, "text/html; charset=utf-8", url=url, now=time.time())
     return {
@@ -28,6 +28,6 @@ def extract(html: str, url: str | None) -> dict[str, Any]:
 
 
 def parse_only(html: str, url: str | None) -> dict[str, Any]:
-    """The floor of the cost: a tree, and nothing taken from it."""
+    """The lower bound of the cost: parsing only."""
     Dom(html)
     return {}

@@ -1,4 +1,4 @@
-"""One extractor over every page, in processes of its own; a page that ends one is noted, and the next is read."""
+"""Runs one extractor over every page in its own processes; a page that kills a process is recorded and skipped."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from bench.measure import end_with_parent
 from bench.report import ROOT, BenchError, say
 
 PAGE_SECONDS, PAGE_MEGABYTES = 20.0, 4000
-"""What one page may take, of wall time and of address space: far more than an honest page needs."""
+"""Limits per page, of wall time and address space: far more than a normal page needs."""
 MOST_ENDINGS = 50
-"""An extractor that ends its process more often than this is broken here, and tells nothing about itself."""
+"""An extractor that kills its process more often is broken here, and gives no result."""
 WORKER = ROOT / "bench" / "read_worker.py"
 
 
 @dataclass(frozen=True)
 class Extractor:
-    """Which function reads, and in which environment."""
+    """The function and its environment."""
 
     name: str
     words: str
@@ -37,14 +37,14 @@ class Extractor:
 
 @dataclass
 class Reading:
-    """What one extractor made of the pages."""
+    """The results of one extractor."""
 
     found: dict[int, dict[str, Any]] = field(default_factory=dict)
-    """By number of the page, from the first pass that read it."""
+    """By page number, from the first successful pass."""
     times: dict[int, list[float]] = field(default_factory=dict)
-    """Milliseconds of CPU, of each pass. A page that was ended for its time counts with the time it was given."""
+    """CPU milliseconds of each pass. A page over its time limit counts with the limit."""
     ended: dict[int, str] = field(default_factory=dict)
-    """Pages that took the process with them, and how."""
+    """Pages that killed the process, and how."""
 
     def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
         for row in rows:
@@ -72,7 +72,7 @@ class Reading:
 
 
 def read_all(extractor: Extractor, pages: Path, count: int, reading: Reading) -> None:
-    """One pass. Pages that ended a process before are not tried again."""
+    """One pass. Pages that killed a process are not tried again."""
     out = pages.with_name(f"{extractor.name}.jsonl")
     out.unlink(missing_ok=True)
     first = 0
@@ -121,7 +121,7 @@ def _log(out: Path) -> Path:
 
 
 def _rows(out: Path) -> list[dict[str, Any]]:
-    """The lines that were written whole: the last may be cut where its process ended."""
+    """Complete lines: the last may be cut off by a kill."""
     if not out.exists():
         return []
     lines = out.read_text("utf-8").splitlines(keepends=True)

@@ -1,4 +1,4 @@
-"""How good an extracted text is: shares of shingles, snippets found, metadata matched, and how sure a difference is."""
+"""Scores of extracted text: shingles, snippets, metadata, and confidence intervals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RESAMPLES = 2000
 SEED = 20260401
 METADATA = ("title", "authors", "date", "image")
 
-# Scripts that part no words: each character counts as one. Kana, CJK ideographs, Hangul, Thai.
+# Scripts without spaces: each character counts as a word. Kana, CJK ideographs, Hangul, Thai.
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u0e00-\u0e7f"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 
@@ -62,7 +62,7 @@ def shares_of_text(gold: str, got: str) -> Shares:
 
 
 def shares_of_snippets(wanted: Iterable[str], unwanted: Iterable[str], got: str) -> Shares:
-    """Counts, not shares: a wanted snippet that is there is a hit, an unwanted one that is there is extra."""
+    """Counts, not shares: a wanted snippet is a hit, an unwanted one is extra."""
     flat = _flat(got)
     found = [_flat(snippet).strip() in flat for snippet in wanted]
     extra = sum(_flat(snippet).strip() in flat for snippet in unwanted)
@@ -77,7 +77,7 @@ def score_of_texts(pages: Sequence[Shares]) -> Score:
 
 
 def score_of_snippets(pages: Sequence[Shares]) -> Score:
-    """Every snippet weighs the same, whichever page it is of."""
+    """Every snippet has the same weight."""
     hit, extra, missed = (sum(column) for column in zip(*pages, strict=True)) if pages else (0.0, 0.0, 0.0)
     precision = hit / (hit + extra) if hit + extra else 0.0
     recall = hit / (hit + missed) if hit + missed else 0.0
@@ -102,9 +102,9 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def interval(differences: Mapping[str, Sequence[float]], resamples: int = RESAMPLES) -> tuple[float, float]:
-    """Where 95 % of the resampled means lie. Each corpus is resampled by itself, and all corpora weigh the same.
+    """The 95 % interval of resampled means. Each corpus is resampled separately, and all have the same weight.
 
-    Seeded: the same differences give the same interval, whatever else the process has drawn.
+    Seeded: the same differences always give the same interval.
     """
     corpora = [list(values) for values in differences.values() if values]
     if not corpora:

@@ -1,4 +1,4 @@
-"""What an extractor reached on each corpus, and the bars it is held to beside the others."""
+"""Scores of an extractor by corpus, and the bars relative to the others."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def cpu_figures(reading: Reading) -> dict[str, Figure]:
 
 
 def judge(report: Report, tallies: Mapping[str, Tally], readings: Mapping[str, Reading]) -> None:
-    """Every bar for which those who were asked suffice."""
+    """Every bar that the chosen extractors allow."""
     if OURS not in tallies:
         return
     ours = tallies[OURS]
@@ -105,7 +105,7 @@ def judge(report: Report, tallies: Mapping[str, Tally], readings: Mapping[str, R
         _judge_metadata(report, ours, peers)
     if RIVAL in tallies:
         _judge_beside_rival(report, ours, tallies[RIVAL])
-        # Within each pass, in which the two come one after the other: the machine's mood changes within minutes.
+        # Within each pass, where the two are adjacent: the speed of the machine changes within minutes.
         pairs = zip(readings[OURS].passes, readings[RIVAL].passes, strict=True)
         ratios = [cost / theirs for cost, theirs in pairs]
         report.at_most("cpu_vs_trafilatura", statistics.median(ratios), CPU_RATIO_BAR)

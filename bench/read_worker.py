@@ -1,6 +1,6 @@
-"""The process in which one extractor reads every page, timed and bounded: run by `bench/read_run.py`.
+"""The process in which one extractor runs, with time and memory limits: run by `bench/read_run.py`.
 
-It is run by the Python of the extractor's own environment, so it needs nothing but the standard library:
+It runs in the extractor's own environment, so it needs only the standard library:
 `python -P read_worker.py MODULE:FUNCTION PAGES.jsonl OUT.jsonl FIRST STOP SECONDS MEGABYTES`.
 """
 
@@ -35,7 +35,7 @@ def work(where: str, pages: str, out: str, first: int, stop: int, seconds: float
     extract: Extract = getattr(importlib.import_module(module), name)
     extract(WARM_UP, "https://example.org/warm-up")
     resource.setrlimit(resource.RLIMIT_AS, (megabytes * 1_000_000, megabytes * 1_000_000))
-    # The kernel's own action: it also ends code that never returns to the interpreter. A timer of the wall clock,
+    # The operating system's default action also ends code that never returns to the interpreter. Wall clock,
     # because while one of CPU time is set, Linux keeps the CPU clock of the process in ticks of milliseconds.
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     with Path(pages).open(encoding="utf-8") as lines, Path(out).open("a", encoding="utf-8") as results:
@@ -62,7 +62,7 @@ def _timed(extract: Extract, html: str, url: str | None, seconds: float) -> dict
 
 
 def _stay_offline(event: str, _arguments: tuple[Any, ...]) -> None:
-    """Some would fetch a list of domains or the images of a page; all they get is the page."""
+    """Some would fetch a list of domains or images; they get only the page."""
     if event in ("socket.connect", "socket.getaddrinfo"):
         raise OSError("no extractor may use the network")
 

@@ -1,9 +1,9 @@
-"""How old what we hold is: a simulated year of 5,000 pages under a fixed number of requests a day.
+"""The age of stored pages: a simulated year of 5,000 pages with a fixed number of requests per day.
 
-Everyone has the same pages (`bench.recrawl_world`), the same number of requests and the same first crawl, which takes the
-first five days; a page published later is found when it appears, and its first visit is one of the requests. The age
-of a page is the time since the first change that we have not seen, 0 while there is none; its mean is over all pages
-held and all of the year. Ours starts knowing nothing of any page. Some seeds are run, and the worst is judged.
+All policies have the same pages (`bench.recrawl_world`), the same number of requests and the same first crawl, which
+takes the first five days; a page published later is found when it appears, and its first visit is one of the requests.
+The age of a page is the time since the first unseen change, 0 if there is none; its mean is over all stored pages and
+the whole year. Ours starts without knowledge of any page. Several seeds are run, and the worst one counts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise, repeat
 
 from bench.recrawl_plot import PLOT, drawn
-from bench.recrawl_policies import Doubling, InTurn, Oracle, Ours, Policy
+from bench.recrawl_policies import Doubling, Oracle, Ours, Policy, RoundRobin
 from bench.recrawl_world import YEAR, SimulatedPage, world
 from bench.report import Report, run, say, short, table
 
@@ -25,13 +25,13 @@ QUICK_PAGES, QUICK_PER_DAY = 1000, 200
 SEEDS, QUICK_SEEDS = (1, 2, 3), (1,)
 WEEK = 7.0
 LEARNING_WEEKS = 4
-"""Left out of the figure that says how it is once the pages are known."""
+"""Excluded from the figure for the steady state."""
 
 LOWER_BAR = 0.30
 ABOVE_ORACLE_BAR = 0.15
 
 POLICIES: dict[str, Callable[[Sequence[SimulatedPage], float], Policy]] = {
-    "fixed": lambda pages, per_day: InTurn(),
+    "fixed": lambda pages, per_day: RoundRobin(),
     "doubling": lambda pages, per_day: Doubling(len(pages)),
     "oracle": Oracle,
     "tenax": Ours,
@@ -40,23 +40,23 @@ POLICIES: dict[str, Callable[[Sequence[SimulatedPage], float], Policy]] = {
 
 @dataclass
 class Year:
-    """What became of a year: visits of each page, days of age and days held in each week."""
+    """A simulated year: visits per page, days of age and days stored per week."""
 
     visits: list[int]
     age: list[float] = field(default_factory=lambda: [0.0] * (int(YEAR // WEEK) + 1))
-    held: list[float] = field(default_factory=lambda: [0.0] * (int(YEAR // WEEK) + 1))
+    stored_days: list[float] = field(default_factory=lambda: [0.0] * (int(YEAR // WEEK) + 1))
 
     def stale(self, since: float, until: float) -> None:
-        """A page was out of date between these days, older by the day."""
+        """Add the age of a page that was out of date between these days."""
         for week, start, end in _weeks(since, until):
             self.age[week] += ((end - since) ** 2 - (start - since) ** 2) / 2
 
     def holding(self, since: float) -> None:
         for week, start, end in _weeks(since, YEAR):
-            self.held[week] += end - start
+            self.stored_days[week] += end - start
 
     def mean_age(self, first_week: int = 0) -> float:
-        return sum(self.age[first_week:]) / sum(self.held[first_week:])
+        return sum(self.age[first_week:]) / sum(self.stored_days[first_week:])
 
 
 def _weeks(since: float, until: float) -> list[tuple[int, float, float]]:
@@ -66,7 +66,7 @@ def _weeks(since: float, until: float) -> list[tuple[int, float, float]]:
 
 
 def main() -> None:
-    run("fresh", measure)
+    run("recrawl", measure)
 
 
 def measure(report: Report, chosen: argparse.Namespace) -> None:
@@ -77,17 +77,17 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
         years = list(processes.map(years_of, seeds, repeat(count), repeat(per_day)))
     if not chosen.quick:
         PLOT.write_text(drawn(world(seeds[0], count), years[0]), encoding="utf-8")
-    _tell(report, {name: [one[name] for one in years] for name in POLICIES}, (count, per_day, list(seeds)))
+    _write_report(report, {name: [one[name] for one in years] for name in POLICIES}, (count, per_day, list(seeds)))
 
 
 def years_of(seed: int, count: int, per_day: int) -> dict[str, Year]:
-    """The same pages, lived through with each policy."""
+    """Simulate the same pages with each policy."""
     pages = world(seed, count)
     return {name: year_of(pages, policy(pages, per_day), per_day) for name, policy in POLICIES.items()}
 
 
 def year_of(pages: Sequence[SimulatedPage], policy: Policy, per_day: float) -> Year:
-    """Each request has its moment; one that finds nothing to do is lost."""
+    """Requests are evenly spaced; one without a page to visit is lost."""
     year, last = Year([0] * len(pages)), [YEAR] * len(pages)
     births = sorted(((page.born, number) for number, page in enumerate(pages)), reverse=True)
     for slot in range(int(YEAR * per_day)):
@@ -112,7 +112,7 @@ def year_of(pages: Sequence[SimulatedPage], policy: Policy, per_day: float) -> Y
     return year
 
 
-def _tell(report: Report, runs: dict[str, list[Year]], size: tuple[int, int, list[int]]) -> None:
+def _write_report(report: Report, runs: dict[str, list[Year]], size: tuple[int, int, list[int]]) -> None:
     ages = {name: [year.mean_age() for year in years] for name, years in runs.items()}
     later = {name: [year.mean_age(LEARNING_WEEKS) for year in years] for name, years in runs.items()}
     requests = {name: [sum(year.visits) for year in years] for name, years in runs.items()}

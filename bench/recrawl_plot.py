@@ -1,4 +1,4 @@
-"""The two pictures of the simulated year, as one SVG file: how old what is held was, and who got the visits."""
+"""The two charts of the simulated year in one SVG file: age of stored pages, and visits by change rate."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bench.report import ROOT
 
 PLOT = ROOT / "docs" / "recrawl.svg"
 SHOWN = {"fixed": "fixed interval", "oracle": "oracle", "tenax": "Tenax"}
-"""Who is drawn: halving and doubling would make the scale too coarse for the others."""
+"""The drawn policies: halving and doubling is off the scale."""
 WIDTH, HEIGHT = 920, 360
 RATES = tuple(10 ** (step / 2) for step in range(-5, 3))
 """Edges between groups of pages, in changes a day; slower ones are in the first."""
 FEWEST = 10
-"""So many pages make a point."""
+"""Minimum pages of a point."""
 STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #333 } .title { font-size: 14px; font-weight: 600 }
   .grid { stroke: #8884; stroke-width: 1 } .line { fill: none; stroke-width: 2.2; stroke-linejoin: round }
@@ -30,16 +30,16 @@ STYLE = """
 
 
 class DrawnYear(Protocol):
-    """What the pictures need of a year."""
+    """The data of a year that the charts need."""
 
     visits: list[int]
     age: list[float]
-    held: list[float]
+    stored_days: list[float]
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A rectangle of the picture, with the values at its edges; across may be by powers of ten."""
+    """A chart area with the values at its edges; the x axis may be logarithmic."""
 
     left: float
     across: tuple[float, float]
@@ -65,10 +65,10 @@ class Panel:
         return [*parts, _text((self.left + right) / 2, bottom + 42, below, "middle")]
 
     def line(self, name: str, points: Sequence[tuple[float, float]], has_dots: bool = False) -> list[str]:
-        places = [f"{self.x(x):.1f} {self.y(y):.1f}" for x, y in points]
-        parts = [f'<path class="line {name}" d="M{"L".join(places)}"/>']
+        positions = [f"{self.x(x):.1f} {self.y(y):.1f}" for x, y in points]
+        parts = [f'<path class="line {name}" d="M{"L".join(positions)}"/>']
         if has_dots:
-            dots = (place.split() for place in places)
+            dots = (position.split() for position in positions)
             parts += [f'<circle class="{name} dot" cx="{x}" cy="{y}" r="3.5"/>' for x, y in dots]
         return parts
 
@@ -77,26 +77,27 @@ def drawn(pages: Sequence[SimulatedPage], years: Mapping[str, DrawnYear]) -> str
     """The whole file."""
     parts = [*_ages(years), *_visits(pages, years), *_key()]
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">'
-    title = "<title>A simulated year: the mean age of what is held, and visits by how often a page changes</title>"
+    title = "<title>A simulated year: the mean age of stored pages, and visits by how often a page changes</title>"
     return "\n".join([head, title, f"<style>{STYLE}</style>", *parts, "</svg>", ""])
 
 
 def _ages(years: Mapping[str, DrawnYear]) -> list[str]:
     """The last week of the year is a day long, and left out."""
     lines = {
-        name: [(7 * week + 3.5, age / held) for week, (age, held) in enumerate(_weeks(years[name]))] for name in SHOWN
+        name: [(7 * week + 3.5, age / stored_days) for week, (age, stored_days) in enumerate(_weeks(years[name]))]
+        for name in SHOWN
     }
     top = math.ceil(10 * max(age for line in lines.values() for _, age in line)) / 10
     panel = Panel(60, (0, YEAR), (0, top))
     up = {tenth / 10: f"{tenth / 10:.1f}" for tenth in range(round(top * 10) + 1)}
     parts = panel.frame(
-        "Mean age of what is held, in days", "day of the year", {float(n): str(n) for n in range(0, 361, 60)}, up
+        "Mean age of stored pages, in days", "day of the year", {float(n): str(n) for n in range(0, 361, 60)}, up
     )
     return [*parts, *(part for name, line in lines.items() for part in panel.line(name, line))]
 
 
 def _weeks(year: DrawnYear) -> Iterable[tuple[float, float]]:
-    return list(zip(year.age, year.held, strict=True))[:-1]
+    return list(zip(year.age, year.stored_days, strict=True))[:-1]
 
 
 def _visits(pages: Sequence[SimulatedPage], years: Mapping[str, DrawnYear]) -> list[str]:
@@ -112,13 +113,13 @@ def _visits(pages: Sequence[SimulatedPage], years: Mapping[str, DrawnYear]) -> l
 
 
 def _groups(pages: Sequence[SimulatedPage]) -> list[tuple[float, list[int]]]:
-    """Pages by how often they changed while they were held, each group with its place on the axis."""
+    """Pages grouped by change rate while stored, with the group's position on the axis."""
     groups: list[list[int]] = [[] for _ in range(len(RATES) + 1)]
     for number, page in enumerate(pages):
         changes = sum(at > page.born for at in page.changes) / (YEAR - page.born)
         groups[sum(changes > edge for edge in RATES)].append(number)
-    places = [math.log10(edge) - 0.25 for edge in (*RATES, RATES[-1] * math.sqrt(10))]
-    return [(place, members) for place, members in zip(places, groups, strict=True) if len(members) >= FEWEST]
+    positions = [math.log10(edge) - 0.25 for edge in (*RATES, RATES[-1] * math.sqrt(10))]
+    return [(position, members) for position, members in zip(positions, groups, strict=True) if len(members) >= FEWEST]
 
 
 def _visits_a_day(pages: Sequence[SimulatedPage], members: list[int], year: DrawnYear) -> float:
@@ -127,8 +128,8 @@ def _visits_a_day(pages: Sequence[SimulatedPage], members: list[int], year: Draw
 
 def _key() -> list[str]:
     parts = []
-    for place, (name, words) in enumerate(SHOWN.items()):
-        x = 270 + place * 150
+    for position, (name, words) in enumerate(SHOWN.items()):
+        x = 270 + position * 150
         parts.append(f'<path class="line {name}" d="M{x} 14h28"/>')
         parts.append(_text(x + 36, 18, words, "start"))
     return parts

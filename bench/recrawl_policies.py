@@ -1,4 +1,4 @@
-"""Who decides which page is visited next, in the simulated year of `bench.recrawl`: ours, and those beside it."""
+"""Recrawl policies of the simulated year of `bench.recrawl`: ours and the ones to compare with."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from tenax.recrawl.intervals import (
 from tenax.recrawl.visit_budget import budget_price, initial_price, interval_days, next_price
 
 EPOCH = 1_700_000_000.0
-"""When the simulated year starts."""
+"""Start of the simulated year."""
 BOUNDS = IntervalBounds()
 SHORTEST_DAYS, LONGEST_DAYS = BOUNDS.min_seconds / DAY_SECONDS, BOUNDS.max_seconds / DAY_SECONDS
 
 
 class Policy(Protocol):
-    """Told of each visit, asked for the next."""
+    """Gets each visit, and chooses the next page."""
 
     def visited(self, number: int, day: float, is_changed: bool | None) -> None:
-        """A page was visited; None: for the first time."""
+        """A page was visited; None means for the first time."""
 
     def next_page(self, day: float) -> int | None:
-        """The page to visit now; None: none is worth it."""
+        """The page to visit now; None when none is worth it."""
 
     def morning(self, day: float, waiting: int) -> None:
-        """A day begins; so many pages wait for their first visit."""
+        """A day begins with this many pages that were never visited."""
 
 
-class InTurn:
-    """One page after the other: a fixed interval, as short as the budget allows."""
+class RoundRobin:
+    """Round robin: a fixed interval, as short as the budget allows."""
 
     def __init__(self) -> None:
         self._line: deque[int] = deque()
@@ -58,7 +58,7 @@ class InTurn:
 
 
 class Doubling:
-    """Half the interval after a change, twice the interval without one; whoever is due first is next, due or not."""
+    """Halves the interval after a change, doubles it without one; the page that is due first is next."""
 
     def __init__(self, pages: int) -> None:
         self._days = [5.0] * pages
@@ -78,11 +78,11 @@ class Doubling:
 
 
 class Oracle:
-    """Knows how often each page changes at present, also when its habits change, but not when it will."""
+    """Knows the current change rate of each page, but not the times of changes."""
 
     RENEWED_DAYS = 5.0
     SAMPLE = 1000
-    """So many of the pages, evenly chosen by their rate, tell the price."""
+    """Sample of pages, evenly chosen by rate, that determines the price."""
 
     def __init__(self, pages: Sequence[SimulatedPage], per_day: float) -> None:
         self._pages, self._per_day = pages, per_day
@@ -116,7 +116,7 @@ class Oracle:
 
     def morning(self, day: float, waiting: int) -> None:
         overdue = sum(due <= day for due, _, _ in self._due)
-        # Whims of chance leave requests unused; so it plans for a few more, as long as they do not pile up.
+        # Some requests stay unused by chance; so it plans for a few more, unless they accumulate.
         self._beyond *= 0.995 if overdue > max(self._per_day / 20, 5) else 1.005
         if day >= self._renew_at:
             self._renew_at = day + self.RENEWED_DAYS
@@ -128,7 +128,7 @@ class Oracle:
 
 
 class Ours:
-    """The crawler's own: learns each page's pace, and keeps to the budget by the price of a visit."""
+    """The crawler's policy: learns the change rate of each page, and meets the budget by the price of a visit."""
 
     def __init__(self, pages: Sequence[SimulatedPage], per_day: float) -> None:
         self._pages, self._per_day = pages, per_day
@@ -163,17 +163,17 @@ class Ours:
 
     def morning(self, day: float, waiting: int) -> None:
         overdue, known = sum(due <= day for due, _ in self._due), len(self._due)
-        # Pages that wait for their first visit will want others, as those did that had it.
+        # Pages without a visit will need as many further visits as the others.
         planned = self._planned * (1 + waiting / max(known, 1))
         self.price = next_price(self.price, planned, overdue, self._per_day, 1.0)
 
 
 def _seen(page: SimulatedPage, day: float, is_changed: bool | None) -> Observation:
     sight = ChangeStatus.FIRST if is_changed is None else ChangeStatus.CHANGED if is_changed else ChangeStatus.UNCHANGED
-    told = page.last_change_before(day) if page.tells_changes else None
+    modified_at = page.last_change_before(day) if page.has_last_modified else None
     return Observation(
         sight,
         page.kind,
-        last_modified_at=None if told is None else EPOCH + told * DAY_SECONDS,
+        last_modified_at=None if modified_at is None else EPOCH + modified_at * DAY_SECONDS,
         published_at=None if page.published is None else EPOCH + page.published * DAY_SECONDS,
     )

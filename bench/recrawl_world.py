@@ -1,10 +1,9 @@
-"""Pages whose every change is known beforehand, for the simulated year of `bench.recrawl`; times in days from its start.
+"""Pages with known changes, for the simulated year of `bench.recrawl`; times are days since its start.
 
-The mixture: lists that change daily or so; articles that change after they were published and then settle, a part of
-them published during the year; pages of all kinds with log-normal and Pareto rates, from several changes a day to one
-in many years; some that change by the clock, some in bursts or with a change of habits, some never. Nothing here is
-drawn from the model that the crawler learns with: articles settle each at its own pace, and half of them at another
-power of their age.
+The mix: lists that change about daily; articles that change after publication and then settle, some published during
+the year; pages with log-normal and Pareto rates, from several changes per day to one in many years; some that change
+at fixed times, some in bursts or with changing rates, some never. Nothing is drawn from the crawler's own model: each
+article settles at its own pace, and half of them with another power of their age.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class SimulatedPage:
-    """A page, all its changes, and what an oracle knows of it."""
+    """A page, all its changes, and the true rate."""
 
     host: int
     kind: PageKind
@@ -42,34 +41,34 @@ class SimulatedPage:
     changes: list[float]
     phases: tuple[Phase, ...]
     published: float | None = None
-    """The date that stands on an article, if it has one."""
+    """The publication date on an article, if any."""
     settles: Callable[[float], float] | None = None
     """Of an article: its rate on a day."""
-    tells_changes: bool = False
-    """It has a true Last-Modified."""
+    has_last_modified: bool = False
+    """Has a correct Last-Modified."""
 
     def first_change_after(self, day: float) -> float:
-        place = bisect.bisect_right(self.changes, day)
-        return self.changes[place] if place < len(self.changes) else math.inf
+        position = bisect.bisect_right(self.changes, day)
+        return self.changes[position] if position < len(self.changes) else math.inf
 
     def last_change_before(self, day: float) -> float | None:
-        place = bisect.bisect_right(self.changes, day)
-        return self.changes[place - 1] if place else None
+        position = bisect.bisect_right(self.changes, day)
+        return self.changes[position - 1] if position else None
 
     def per_day(self, day: float) -> float:
         """The true rate on a day."""
         if self.settles is not None:
             return self.settles(day)
-        place = bisect.bisect_right(self.phases, day, key=lambda phase: phase.since)
-        return self.phases[max(place - 1, 0)].per_day
+        position = bisect.bisect_right(self.phases, day, key=lambda phase: phase.since)
+        return self.phases[max(position - 1, 0)].per_day
 
     def next_phase_after(self, day: float) -> float:
-        place = bisect.bisect_right(self.phases, day, key=lambda phase: phase.since)
-        return self.phases[place].since if place < len(self.phases) else math.inf
+        position = bisect.bisect_right(self.phases, day, key=lambda phase: phase.since)
+        return self.phases[position].since if position < len(self.phases) else math.inf
 
 
 def world(seed: int, count: int) -> list[SimulatedPage]:
-    """So many pages on some hosts, the same for the same seed."""
+    """This many pages on several hosts; deterministic by seed."""
     chance = random.Random(seed)
     hosts = [math.exp(chance.gauss(0, 0.6)) for _ in range(HOSTS)]
     habits = list(_HABITS.values())
@@ -103,7 +102,7 @@ def _steady(chance: random.Random, host: int, kind: PageKind, habit: str, per_da
     per_day = min(per_day, QUICKEST_PER_DAY)
     changes = list(_by_chance(chance, BEFORE, YEAR, per_day))
     return SimulatedPage(
-        host, kind, habit, 0.0, changes, (Phase(BEFORE, per_day),), tells_changes=chance.random() < 0.3
+        host, kind, habit, 0.0, changes, (Phase(BEFORE, per_day),), has_last_modified=chance.random() < 0.3
     )  # fmt: skip
 
 
@@ -140,7 +139,7 @@ def _periodic(chance: random.Random, host: int, factor: float) -> SimulatedPage:
 
 
 def _bursty(chance: random.Random, host: int, factor: float) -> SimulatedPage:
-    """Busy for some days and quiet for some weeks; or, half of them, with other habits for months at a time."""
+    """Busy for days and quiet for weeks; or, for half of them, with rates that change every few months."""
     busy_days, quiet_days = (10.0, 60.0) if chance.random() < 0.5 else (120.0, 120.0)
     busy, quiet = _log_normal(chance, 1.5, 0.7), 0.005
     changes: list[float] = []

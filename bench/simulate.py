@@ -94,7 +94,7 @@ def simulated(hosts: int, workers: int) -> dict[str, float]:
     capacity = workers * PAGES_PER_SECOND
     frontier = Frontier(hosts, workers, PAGES_PER_SECOND, CONCURRENCY)
     frontier.run(LEAST_BEFORE_SECONDS)
-    while frontier.table.hosts_never_asked:
+    while frontier.table.hosts_never_requested:
         frontier.run(hosts / capacity / 10)
     with_work = frontier.table.hosts_with_work
     seconds = max(ROUNDS_MEASURED * hosts / capacity, LEAST_MEASURED_SECONDS)
@@ -144,9 +144,9 @@ def window_bytes() -> int:
             for n in range(database.tasks_per_host)
         ]  # fmt: skip
         schedule.fill_host(host, rows, database.tasks_per_host, None)
-    held, _ = tracemalloc.get_traced_memory()
+    live_bytes, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    return held
+    return live_bytes
 
 
 if __name__ == "__main__":

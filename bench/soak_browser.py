@@ -63,11 +63,11 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
         raise BenchError(missing)
     report.is_partial = chosen.pages is not None
     wanted = chosen.pages or (QUICK_PAGES if chosen.quick else PAGES)
-    with tempfile.TemporaryDirectory() as place:  # a place of its own: others may start browsers meanwhile
-        os.environ["TMPDIR"], tempfile.tempdir = place, place
+    with tempfile.TemporaryDirectory() as directory:  # a place of its own: others may start browsers meanwhile
+        os.environ["TMPDIR"], tempfile.tempdir = directory, directory
         soak = asyncio.run(_render(wanted))
-        soak.folders_left = len(list(Path(place).iterdir()))
-    _tell(report, soak, wanted)
+        soak.folders_left = len(list(Path(directory).iterdir()))
+    _write_report(report, soak, wanted)
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def _pss_mb(pid: int) -> float:
     return 0.0
 
 
-def _tell(report: Report, soak: Soak, wanted: int) -> None:
+def _write_report(report: Report, soak: Soak, wanted: int) -> None:
     table(["outcome", "pages"], [[name, f"{count:,}"] for name, count in sorted(soak.outcomes.items())])
     for surprise in soak.surprises[:10]:
         say(f"    {surprise}")

@@ -1,13 +1,12 @@
-"""Four workers on PostgreSQL, Redis and Kafka, each of them killed, paused or restarted: no page lost, no host hurried.
+"""Four workers on PostgreSQL, Redis and Kafka, all killed, paused or restarted: no page lost, no pace violated.
 
-The workers are the command a person types. They crawl 300 hosts of 127.0.0.0/8 while they are killed with -9 and
-replaced, one sleeps for so long that the others bury it, the servers go away and come back, and Redis forgets all it
-knew. When nothing is left to do, the database must hold every page exactly once and agree with itself, every event must
-have reached Kafka, and no host may have been asked twice within its pace, as its own log tells; nor may an address
-that several hosts share have been asked more often than it may be.
+The workers run the normal command. They crawl 300 hosts of 127.0.0.0/8 while they are killed with -9 and replaced, one
+is paused until its lease expires, the servers stop and start, and Redis loses its data. At the end the database must be
+consistent and have every page exactly once, Kafka must have every event, and the access log may show no two requests to
+a host within its pace, nor more requests to a shared address than its pace allows.
 
-What is done when follows from `--seed`; what comes of it depends on the machine as well. `--plant` makes something go
-wrong on purpose: the trial must find it, and end with 1.
+`--seed` determines the disturbances; their effect also depends on the machine. `--plant` injects a defect: the soak
+must detect it and exit with 1.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import cluster_soak_log, nginx
-from bench.cluster_soak_crew import Crew
 from bench.cluster_soak_events import Reader
 from bench.cluster_soak_plan import WORKERS, Disturbance, Shape, plan
 from bench.cluster_soak_plants import PLANTS, Plant
 from bench.cluster_soak_site import PACE_SECONDS, PER_IP_RATE_FACTOR, SLOW_LOCATION, Hosts
+from bench.cluster_soak_workers import SoakWorkers
 from bench.report import WORKPLACE, BenchError, Report, run, say, table
 from tenax.crawl.location import Location
 from tenax.crawl.wiring import open_database
@@ -46,13 +45,13 @@ SAY_SECONDS = 5.0
 CATCH_UP_SECONDS = 30.0
 NAME_SECONDS = 3600
 """How long a name's address may be kept."""
-MOST_TOLD = 12
-"""Offences of a kind that are told one by one."""
+MOST_LISTED = 12
+"""Violations listed per kind."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """How long a trial is."""
+    """Size and duration of a soak."""
 
     pages: int
     """Of each host, guests not counted."""
@@ -70,12 +69,12 @@ QUICK = Size(13, 2.0, 10.0, 6.0, 150.0, Shape(6.0, 34.0, kills=4, naps=1, dead_a
 
 @dataclass
 class Found:
-    """What was wrong, in words, by what it is an offence against."""
+    """Violations as text, by kind."""
 
     lost: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
-    untold: list[str] = field(default_factory=list)
+    unpublished: list[str] = field(default_factory=list)
     too_close: list[str] = field(default_factory=list)
     crowds: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
@@ -90,9 +89,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, help="of what is done: the same seed, the same plan")
     parser.add_argument("--calm", action="store_true", help="disturb nothing, to see what it is like")
     defects = "; ".join(f"{name}: {plant.meaning}" for name, plant in PLANTS.items())
-    parser.add_argument(
-        "--plant", choices=list(PLANTS), help=f"plants a defect to see that the trial finds it, and fails. {defects}"
-    )
+    parser.add_argument("--plant", choices=list(PLANTS), help=f"injects a defect that the soak must detect. {defects}")
     parser.add_argument("--keep", action="store_true", help="keep the logs of the workers and of the hosts")
 
 
@@ -103,12 +100,12 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
     (WORKPLACE / "runs").mkdir(parents=True, exist_ok=True)
     home = Path(tempfile.mkdtemp(prefix="cluster-", dir=WORKPLACE / "runs"))
     disturbances = () if chosen.calm else plan(chosen.seed, size.shape)
-    found = asyncio.run(Trial(report, size, home, disturbances, plant).run())
+    found = asyncio.run(ClusterSoak(report, size, home, disturbances, plant).run())
     report.figure("seed", chosen.seed)
-    report.figure("violations", {what: list(lines[:MOST_TOLD]) for what, lines in vars(found).items() if lines})
+    report.figure("violations", {what: list(lines[:MOST_LISTED]) for what, lines in vars(found).items() if lines})
     for what, lines in vars(found).items():
         report.at_most(what, len(lines), 0)
-        for line in lines[:MOST_TOLD]:
+        for line in lines[:MOST_LISTED]:
             say(f"  {what}: {line}")
     if plant is not None:
         is_found = bool(getattr(found, plant.finding))
@@ -119,7 +116,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
         say(f"what is left of it: {home}")
 
 
-class Trial:
+class ClusterSoak:
     """One crawl, from the first seed to the last event."""
 
     def __init__(
@@ -133,7 +130,7 @@ class Trial:
         self._done = Counter[str]()
         self._found = Found()
         self._buried = ""
-        """Who slept for so long that the others took it for dead."""
+        """The worker that was paused until its lease expired."""
 
     async def run(self) -> Found:
         say(f"{len(self._disturbances)} disturbances:")
@@ -162,23 +159,23 @@ class Trial:
             for name, address in hosts.names().items():
                 names.knows(name, says(address, ttl=NAME_SECONDS))
             self._nameserver = names.address
-            self._place = Location(server=self._postgres.create("soak"))
+            self._location = Location(server=self._postgres.create("soak"))
             reader = Reader(self._broker.servers, TOPIC)
             stack.callback(reader.close)
             options = [*self._options(hosts), *self._plant.of_all]
-            crew = Crew(self._home, self._environment(), options, WORKERS, self._plant.of_one)
-            stack.callback(crew.kill_all)
-            await self._crawl(crew, hosts)
+            workers = SoakWorkers(self._home, self._environment(), options, WORKERS, self._plant.of_one)
+            stack.callback(workers.kill_all)
+            await self._crawl(workers, hosts)
             if self._plant.sql:
                 self._postgres.psql(self._plant.sql, "soak")
-            await self._judge(crew, hosts, reader)
+            await self._judge(workers, hosts, reader)
         self._judge_log(log)
         return self._found
 
     # ---- the crawl ------------------------------------------------------------------------------------------
 
     def _environment(self) -> dict[str, str]:
-        return {"TENAX_DATABASE_URL": self._place.server, "TENAX_REDIS_URL": self._redis.url}
+        return {"TENAX_DATABASE_URL": self._location.server, "TENAX_REDIS_URL": self._redis.url}
 
     def _options(self, hosts: Hosts) -> list[str]:
         size = self._size
@@ -199,16 +196,16 @@ class Trial:
         }
         return [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
 
-    async def _crawl(self, crew: Crew, hosts: Hosts) -> None:
-        """Until nothing waits any more, nothing is left to be done to it, and Kafka knows all."""
+    async def _crawl(self, workers: SoakWorkers, hosts: Hosts) -> None:
+        """Until nothing waits, all disturbances are done, and Kafka has all events."""
         seeds = self._home / "seeds.txt"
         seeds.write_text("".join(f"{origin}/\n" for origin in hosts.origins))
-        code, said = await crew.command("seed", "--file", str(seeds), *self._options(hosts))
+        code, said = await workers.command("seed", "--file", str(seeds), *self._options(hosts))
         if code:
             raise BenchError(f"`tenax seed` ended with {code}: {said}")
         self._began = time.monotonic()
         self._began_at = time.time()
-        async with _beside(crew.keep(), self._disturb(crew)) as (keeping, disturbing):
+        async with _beside(workers.keep(), self._disturb(workers)) as (keeping, disturbing):
             while not (await self._is_at_its_end(len(hosts.expected())) and disturbing.done()):
                 if keeping.done() or (disturbing.done() and disturbing.exception()):
                     raise BenchError(f"the trial itself broke: {keeping if keeping.done() else disturbing}")
@@ -217,28 +214,28 @@ class Trial:
                     break
                 await asyncio.sleep(SAY_SECONDS)
         self._report.figure("seconds", self._seconds)
-        await crew.end()
+        await workers.end()
 
-    async def _disturb(self, crew: Crew) -> None:
+    async def _disturb(self, workers: SoakWorkers) -> None:
         async with asyncio.TaskGroup() as group:
             for one in self._disturbances:
                 await asyncio.sleep(max(one.at_seconds - self._seconds, 0.0))
                 say(f"{self._seconds:6.1f} s  {one.what}" + (f" of worker {one.slot}" if one.slot >= 0 else ""))
                 self._done[one.what] += 1
-                group.create_task(self._do(one, crew))
+                group.create_task(self._do(one, workers))
 
-    async def _do(self, one: Disturbance, crew: Crew) -> None:
+    async def _do(self, one: Disturbance, workers: SoakWorkers) -> None:
         match one.what:
             case "kill":
-                crew.kill(one.slot, one.seconds)
+                workers.kill(one.slot, one.seconds)
             case "pause":
-                asleep = asyncio.create_task(crew.sleep(one.slot, one.seconds))
+                asleep = asyncio.create_task(workers.sleep(one.slot, one.seconds))
                 # Before it wakes, someone must have noticed: that is what this is about.
                 await asyncio.sleep(self._size.shape.dead_after_seconds + 1)
-                await crew.recover()
+                await workers.recover()
                 self._buried = await asleep
             case "nap":
-                await crew.sleep(one.slot, one.seconds)
+                await workers.sleep(one.slot, one.seconds)
             case "redis flush":
                 self._redis.say("FLUSHALL")
             case "broker restart":
@@ -257,14 +254,15 @@ class Trial:
         status = await self._status()
         if status is None:
             return False
-        told = status.cursors["kafka"].seq if "kafka" in status.cursors else 0
-        say(f"{self._seconds:6.1f} s  {status.pages:,} of {expected:,} pages, {status.waiting:,} wait, {told:,} told")
-        return status.waiting == 0 and told >= status.pages
+        published = status.cursors["kafka"].seq if "kafka" in status.cursors else 0
+        pages = f"{status.pages:,} of {expected:,} pages"
+        say(f"{self._seconds:6.1f} s  {pages}, {status.waiting:,} waiting, {published:,} published")
+        return status.waiting == 0 and published >= status.pages
 
     async def _status(self) -> Status | None:
         """None while the server is away."""
         try:
-            database = await open_database(self._place, read_only=True)
+            database = await open_database(self._location, read_only=True)
         except DatabaseError:
             return None
         try:
@@ -280,9 +278,9 @@ class Trial:
 
     # ---- what came of it ------------------------------------------------------------------------------------
 
-    async def _judge(self, crew: Crew, hosts: Hosts, reader: Reader) -> None:
+    async def _judge(self, workers: SoakWorkers, hosts: Hosts, reader: Reader) -> None:
         found, wanted = self._found, hosts.expected()
-        database = await open_database(self._place, read_only=True)
+        database = await open_database(self._location, read_only=True)
         try:
             stored = Counter([page.url async for page in database.pages(PageFilter())])
             found.contradictions += await database.find_problems()
@@ -297,9 +295,9 @@ class Trial:
         if status.waiting:
             found.troubles.append(f"{status.waiting} URLs still wait")
         await asyncio.to_thread(reader.wait_for, stored.keys(), CATCH_UP_SECONDS)
-        found.untold += [f"never told: {url}" for url in sorted(stored.keys() - reader.told.keys())]
-        found.troubles += [*crew.troubles, *crew.tracebacks()]
-        self._tell(crew, stored, reader)
+        found.unpublished += [f"not published: {url}" for url in sorted(stored.keys() - reader.event_counts.keys())]
+        found.troubles += [*workers.troubles, *workers.tracebacks()]
+        self._write_report(workers, stored, reader)
 
     def _more_than_pages(self, pages: int) -> list[str]:
         """A page that was written twice is stored once, but leaves a second content and a second event."""
@@ -309,9 +307,9 @@ class Trial:
     def _judge_log(self, log: Path) -> None:
         seen = cluster_soak_log.read(log)
         close = cluster_soak_log.too_close(seen, PACE_SECONDS)
-        self._found.too_close += [one.told(self._began_at) for one in close]
+        self._found.too_close += [one.describe(self._began_at) for one in close]
         crowds = cluster_soak_log.crowds(seen, PACE_SECONDS / PER_IP_RATE_FACTOR)
-        self._found.crowds += [one.told(self._began_at) for one in crowds]
+        self._found.crowds += [one.describe(self._began_at) for one in crowds]
         apart = cluster_soak_log.closest(seen)
         shared = cluster_soak_log.closest(seen, cluster_soak_log.address_of)
         self._report.figure("closest_seconds", apart.one_worker)
@@ -323,18 +321,19 @@ class Trial:
         answers = Counter(str(one.status) for one in seen)
         self._report.figure("answers", dict(sorted(answers.items())))
 
-    def _tell(self, crew: Crew, stored: Counter[str], reader: Reader) -> None:
-        report, dead = self._report, crew.taken_for_dead()
+    def _write_report(self, workers: SoakWorkers, stored: Counter[str], reader: Reader) -> None:
+        report, dead = self._report, workers.taken_for_dead()
         report.figure("hosts", HOSTS)
         report.figure("pages", len(stored))
-        report.figure("events", reader.told.total())
-        report.figure("workers_killed", crew.kills)
-        report.figure("workers_started", crew.started)
-        report.figure("starts_refused", crew.refused_starts)
+        report.figure("events", reader.event_counts.total())
+        report.figure("workers_killed", workers.kills)
+        report.figure("workers_started", workers.started)
+        report.figure("starts_refused", workers.refused_starts)
         report.figure("taken_for_dead", list(dead))
         report.figure("disturbances", dict(sorted(self._done.items())))
         table(["what", "times"], [[what, str(count)] for what, count in sorted(self._done.items())])
-        say(f"{len(stored):,} pages, {reader.told.total():,} events; taken for dead: {', '.join(dead) or 'nobody'}")
+        events = reader.event_counts.total()
+        say(f"{len(stored):,} pages, {events:,} events; leases expired: {', '.join(dead) or 'nobody'}")
         report.at_least("disturbed", self._done.total(), len(self._disturbances))
         report.at_least("woken_after_death", int(self._buried in dead), self._done["pause"])
 

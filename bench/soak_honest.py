@@ -1,8 +1,8 @@
-"""Random small websites, crawled in several runs with changing rules: all that is said of every URL is true.
+"""Random small websites, crawled in several runs with changing rules: every answer about every URL is true.
 
-Each site is known to its last URL. After each run that ended by itself, `explain` of every URL, the ending, the files
-and the log of the server are held against a model of the site under the rules of the runs so far. Some runs are killed
-with -9 and started again.
+All URLs of a site are known. After each run that ended by itself, `explain` of every URL, the ending, the files and the
+log of the server are compared with a model of the site under the rules of the runs so far. Some runs are killed with -9
+and restarted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from random import Random
 
 from bench.killing import wreck_troubles
 from bench.report import ROOT, WORKPLACE, Report, run, say, table
-from bench.soak_honest_answers import Told, ending_of, same_answer, says_complete, told_of
+from bench.soak_honest_answers import Snapshot, ending_of, same_answer, says_complete, take_snapshot
 from bench.soak_honest_model import Judge, Violation
 from bench.soak_honest_plan import AS_STORED, Outline, Run, outline, runs_of
 from bench.soak_honest_server import Request, Server, open_sockets
@@ -36,9 +36,9 @@ from bench.soak_honest_site import GUESSES, Site, build
 SITES, QUICK_SITES = 200, 10
 STUCK_SECONDS = 120.0
 SAMPLE = 3
-"""URLs of each site for which the command `explain` itself is run."""
+"""URLs per site for which the `explain` command runs."""
 SHOWN = 3
-"""Violations of one kind that are printed for a site."""
+"""Violations printed per kind and site."""
 
 
 def main() -> None:
@@ -53,8 +53,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass
-class Trial:
-    """One site and what came of it."""
+class SiteResult:
+    """The result of one site."""
 
     number: int
     themes: tuple[str, ...] = ()
@@ -78,13 +78,13 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
     if chosen.serve:
         serve(chosen.seed, numbers[0], home)
         return
-    trials = []
+    results = []
     for number in numbers:
-        trials.append(trial := crawl_site(chosen.seed, number, home / f"site-{number}"))
-        _say_trial(trial, chosen.seed)
-        if not trial.violations:
+        results.append(result := crawl_site(chosen.seed, number, home / f"site-{number}"))
+        _say_result(result, chosen.seed)
+        if not result.violations:
             shutil.rmtree(home / f"site-{number}", ignore_errors=True)
-    _tell(report, trials, chosen.seed)
+    _write_report(report, results, chosen.seed)
 
 
 # ---- one site ---------------------------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
 
 @dataclass
 class Stage:
-    """A site with addresses, and what is to be done with it."""
+    """A site with addresses, and its runs."""
 
     outline: Outline
     site: Site
@@ -110,7 +110,7 @@ class Stage:
 
 
 def stage_of(seed: int, number: int, plan: Outline | None = None) -> Stage:
-    """A site, by chance or by plan."""
+    """A random site, or one with this plan."""
     chance = Random(f"{seed}/{number}")
     plan = plan or outline(chance)
     shape = plan.shape
@@ -128,42 +128,42 @@ def _name(one: socket.socket) -> tuple[str, int]:
     return str(host), int(port)
 
 
-def crawl_site(seed: int, number: int, home: Path) -> Trial:
-    """All runs of one site, each judged."""
+def crawl_site(seed: int, number: int, home: Path) -> SiteResult:
+    """Run and check all runs of one site."""
     began = time.monotonic()
     stage, out = stage_of(seed, number), home / "out"
     home.mkdir(parents=True)
     chance = Random(f"{seed}/{number}/asked")
     universe = universe_of(stage.site, chance)
     judge = Judge(stage.site, universe)
-    trial = Trial(number, stage.outline.themes, len(universe), home=home)
+    result = SiteResult(number, stage.outline.themes, len(universe), home=home)
     with stage.server.running():
         for planned in stage.runs:
             one = _with_page_limit(planned, judge.before)
             before = len(stage.server.log)
-            trial.commands.append(_shown(stage, one, out))
-            code, said = ran(stage, one, out, home / f"said-{len(trial.commands)}.txt")
+            result.commands.append(_shown(stage, one, out))
+            code, said = ran(stage, one, out, home / f"said-{len(result.commands)}.txt")
             requests = stage.server.log[before:]
-            trial.requests += len(requests)
+            result.requests += len(requests)
             found = _judged(judge, one, code, said, requests, out)
-            trial.violations += [_in_run(violation, len(trial.commands)) for violation in found]
-            trial.runs += code != -signal.SIGKILL
-            trial.kills += code == -signal.SIGKILL
-        trial.violations += _sampled(judge, chance, out)
+            result.violations += [_in_run(violation, len(result.commands)) for violation in found]
+            result.runs += code != -signal.SIGKILL
+            result.kills += code == -signal.SIGKILL
+        result.violations += _sampled(judge, chance, out)
     for one_socket in stage.sockets:
         one_socket.close()
-    trial.answers, trial.seconds = judge.counted, time.monotonic() - began
-    return trial
+    result.answers, result.seconds = judge.counted, time.monotonic() - began
+    return result
 
 
-def _with_page_limit(one: Run, told: Told | None) -> Run:
+def _with_page_limit(one: Run, snapshot: Snapshot | None) -> Run:
     if one.rules.max_pages != AS_STORED:
         return one
-    return replace(one, rules=replace(one.rules, max_pages=told.pages if told is not None else 0))
+    return replace(one, rules=replace(one.rules, max_pages=snapshot.pages if snapshot is not None else 0))
 
 
 def universe_of(site: Site, chance: Random) -> list[str]:
-    """Every URL that the site has or names, the places where lists are looked for, and some that exist nowhere."""
+    """Every URL that the site has or names, the well-known URLs of lists, and some that do not exist."""
     urls = dict.fromkeys(site.named())
     for host in site.hosts:
         urls |= dict.fromkeys(host.origin + path for path in GUESSES)
@@ -179,28 +179,28 @@ def _judged(
         return [Violation("it did not end", "", f"within {STUCK_SECONDS:g} s: {said[-300:]}")]
     if code == -signal.SIGKILL:
         troubles = [Violation("the files are damaged", "", text) for text in asyncio.run(wreck_troubles(out))]
-        return troubles + judge.killed(one.rules, _told_of_wreck(out, judge.universe), requests)
+        return troubles + judge.killed(one.rules, _snapshot_after_kill(out, judge.universe), requests)
     try:
-        told = asyncio.run(told_of(out, judge.universe))
-    except Exception as error:  # whatever it is, it belongs to this site
+        snapshot = asyncio.run(take_snapshot(out, judge.universe))
+    except Exception as error:  # any error is a violation of this site
         return [Violation("explain failed", "", f"{type(error).__name__}: {error}; exit {code}: {said[-300:]}")]
-    return judge.ended(one.rules, told, requests, ending_of(code, said))
+    return judge.ended(one.rules, snapshot, requests, ending_of(code, said))
 
 
-def _told_of_wreck(out: Path, universe: Sequence[str]) -> Told | None:
-    """What a killed crawl had settled, read from a copy; None when it was killed before it began."""
+def _snapshot_after_kill(out: Path, universe: Sequence[str]) -> Snapshot | None:
+    """Answers of a killed crawl, read from a copy; None when it was killed before it had rules."""
     with tempfile.TemporaryDirectory(dir=out.parent) as copy:
         for name in ("tenax.db", "tenax.db-wal"):
             if (out / name).exists():
                 shutil.copy(out / name, copy)
         try:
-            return asyncio.run(told_of(Path(copy), universe))
+            return asyncio.run(take_snapshot(Path(copy), universe))
         except Exception:  # there are no tables, or no rules yet
             return None
 
 
 def _sampled(judge: Judge, chance: Random, out: Path) -> list[Violation]:
-    """The commands say what the library says."""
+    """Compare the commands with the library."""
     answers = chance.sample([*judge.before.answers.values()], SAMPLE) if judge.before is not None else []
     found = []
     for answer in answers:
@@ -226,7 +226,7 @@ def _in_run(violation: Violation, number: int) -> Violation:
 
 
 def ran(stage: Stage, one: Run, out: Path, words: Path) -> tuple[int | None, str]:
-    """Runs it to its end, or to its death; the exit code, None when it had to be stopped, and what it printed."""
+    """Run it until it ends or is killed; returns the exit code (None after a timeout) and the output."""
     with words.open("wb") as file:
         process = subprocess.Popen(
             [sys.executable, *stage.command(one, out)],
@@ -246,7 +246,7 @@ def ran(stage: Stage, one: Run, out: Path, words: Path) -> tuple[int | None, str
 
 
 def _shoot(process: subprocess.Popen[bytes], one: Run, server: Server) -> None:
-    """Kill it when it has sent so many requests, and a moment later; not when it ends before."""
+    """Kill it shortly after its n-th request, unless it ends before."""
     before, until = len(server.log), time.monotonic() + STUCK_SECONDS
     while len(server.log) - before < (one.kill_after or 0) and process.poll() is None and time.monotonic() < until:
         time.sleep(0.002)
@@ -268,7 +268,7 @@ def _shown(stage: Stage, one: Run, out: Path) -> str:
 
 
 def serve(seed: int, number: int, home: Path) -> None:
-    """For a person who looks for a fault: the site, and the commands to type."""
+    """For debugging: serve the site and print the commands."""
     stage = stage_of(seed, number)
     with stage.server.running(), suppress(KeyboardInterrupt):
         for one in stage.runs:
@@ -277,40 +277,40 @@ def serve(seed: int, number: int, home: Path) -> None:
         signal.pause()
 
 
-# ---- what is told -----------------------------------------------------------------------------------------------
+# ---- report -----------------------------------------------------------------------------------------------------
 
 
-def _say_trial(trial: Trial, seed: int) -> None:
-    state = "true" if not trial.violations else f"{len(trial.violations)} VIOLATIONS"
+def _say_result(result: SiteResult, seed: int) -> None:
+    state = "true" if not result.violations else f"{len(result.violations)} VIOLATIONS"
     say(
-        f"site {trial.number:>3}  {trial.urls:>3} URLs  {trial.runs} runs, {trial.kills} killed  "
-        f"{trial.requests:>4} requests  {trial.seconds:5.1f} s  {', '.join(trial.themes):<24} {state}"
+        f"site {result.number:>3}  {result.urls:>3} URLs  {result.runs} runs, {result.kills} killed  "
+        f"{result.requests:>4} requests  {result.seconds:5.1f} s  {', '.join(result.themes):<24} {state}"
     )
-    kinds = Counter(violation.kind for violation in trial.violations)
+    kinds = Counter(violation.kind for violation in result.violations)
     for kind, count in kinds.most_common():
         say(f"    {kind} ({count})")
-        for violation in [one for one in trial.violations if one.kind == kind][:SHOWN]:
+        for violation in [one for one in result.violations if one.kind == kind][:SHOWN]:
             say(f"        {violation.url}  {violation.text}")
-    if trial.violations:
-        say(f"    repeat: scripts/soak honest --seed {seed} --site {trial.number}   left in {trial.home}")
-        for number, command in enumerate(trial.commands, 1):
+    if result.violations:
+        say(f"    repeat: scripts/soak honest --seed {seed} --site {result.number}   left in {result.home}")
+        for number, command in enumerate(result.commands, 1):
             say(f"    run {number}: {command}")
 
 
-def _tell(report: Report, trials: Sequence[Trial], seed: int) -> None:
-    kinds = Counter(violation.kind for trial in trials for violation in trial.violations)
-    sites = Counter(kind for trial in trials for kind in {violation.kind for violation in trial.violations})
+def _write_report(report: Report, results: Sequence[SiteResult], seed: int) -> None:
+    kinds = Counter(violation.kind for result in results for violation in result.violations)
+    sites = Counter(kind for result in results for kind in {violation.kind for violation in result.violations})
     if kinds:
         table(["violation", "times", "sites"], [[kind, str(n), str(sites[kind])] for kind, n in kinds.most_common()])
-    answers = sum((trial.answers for trial in trials), Counter[str]())
+    answers = sum((result.answers for result in results), Counter[str]())
     report.figure("seed", seed)
-    report.figure("sites", len(trials))
-    report.figure("runs", sum(trial.runs for trial in trials))
-    report.figure("kills", sum(trial.kills for trial in trials))
-    report.figure("requests", sum(trial.requests for trial in trials))
+    report.figure("sites", len(results))
+    report.figure("runs", sum(result.runs for result in results))
+    report.figure("kills", sum(result.kills for result in results))
+    report.figure("requests", sum(result.requests for result in results))
     report.figure("answers", dict(sorted(answers.items())))
-    report.figure("seconds", sum(trial.seconds for trial in trials))
-    report.figure("themes", dict(sorted(Counter(theme for trial in trials for theme in trial.themes).items())))
+    report.figure("seconds", sum(result.seconds for result in results))
+    report.figure("themes", dict(sorted(Counter(theme for result in results for theme in result.themes).items())))
     report.figure("violations", dict(kinds.most_common()))
     report.at_least("answers judged", answers.total(), 1)
     report.at_most("violations", kinds.total(), 0)

@@ -1,7 +1,7 @@
-"""What the program says about a run and about a URL, in the few words that the model of `soak_honest` compares.
+"""Parses the program's answers about a run and about a URL into the values that `soak_honest_model` compares.
 
-This is the only part of the soak that knows how our answers look: `tenax explain --json`, its first sentence, the exit
-code and the summary of `tenax crawl`.
+Only this module knows their format: `tenax explain --json`, its first sentence, the exit code and the summary of
+`tenax crawl`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tenax.crawl.location import Location
 from tenax.crawl.wiring import open_database
 
 NEVER_LINKED = "no stored page links to it"
-"""What is said of a URL that no page, sitemap or feed named."""
+"""In the headline of a URL that no page, sitemap or feed names."""
 _ENDINGS = {
     "Crawl complete:": "complete",
     "Page limit reached:": "page_limit",
@@ -34,7 +34,7 @@ _SETTING = re.compile(r"`([a-z_]+\.[a-z_]+)`")
 
 @dataclass(frozen=True)
 class Answer:
-    """What is said of one URL."""
+    """The answer about one URL."""
 
     url: str
     state: str
@@ -47,8 +47,8 @@ class Answer:
     via: str = ""
     source: str = ""
     due: float | None = None
-    rests_seconds: float = 0.0
-    """How long its host is left alone from now on."""
+    backoff_seconds: float = 0.0
+    """How long its host backs off from now on."""
     cut_off_via: tuple[str, ...] = ()
     """Pages that name it and were cut off there."""
     duplicate_of: str = ""
@@ -59,7 +59,7 @@ class Answer:
 
     @property
     def says_guarded(self) -> bool:
-        return self.state == "never" and "refused by the guard" in self.headline
+        return self.state == "never" and "guard, because the address is private" in self.headline
 
     @property
     def says_due_now(self) -> bool:
@@ -68,7 +68,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended, as it says itself."""
+    """How a run ended, from its output."""
 
     name: str
     """`complete`, `limited`, `page_limit`, `patience`, `nothing` or `unknown`."""
@@ -79,13 +79,13 @@ class Ending:
 
     @property
     def began_complete(self) -> bool:
-        """Whether it was said at the start that nothing is left to do."""
+        """Whether the run printed at its start that the crawl is complete."""
         return "this crawl is complete" in self.said
 
 
 @dataclass(frozen=True)
-class Told:
-    """Everything that a crawl says of itself at one time."""
+class Snapshot:
+    """All answers of a crawl at one time."""
 
     answers: dict[str, Answer]
     waiting: int
@@ -94,8 +94,8 @@ class Told:
     """URL and content hash of each line of `pages.jsonl`."""
 
 
-async def told_of(out: Path, urls: Iterable[str]) -> Told:
-    """Asks the library for what `tenax explain` prints, for every URL."""
+async def take_snapshot(out: Path, urls: Iterable[str]) -> Snapshot:
+    """Explains every URL with the library code of `tenax explain`."""
     database = await open_database(Location(out), read_only=True)
     try:
         answers = {}
@@ -109,26 +109,26 @@ async def told_of(out: Path, urls: Iterable[str]) -> Told:
     file = out / "pages.jsonl"
     texts = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     lines = [json.loads(text) for text in texts]
-    return Told(answers, status.waiting, status.pages, tuple((line["url"], line["content_hash"]) for line in lines))
+    return Snapshot(answers, status.waiting, status.pages, tuple((line["url"], line["content_hash"]) for line in lines))
 
 
 def answer_of(document: dict[str, Any], sentence: str = "") -> Answer:
-    """Of the JSON of `tenax explain`, which leaves out what is usual."""
-    life = document.get("life")
-    state, detail = _never_admitted(document) if life is None else _life(life)
+    """Parses the JSON of `tenax explain`, which omits default values."""
+    history = document.get("history")
+    state, detail = _never_admitted(document) if history is None else _state_of_history(history)
     common = {"url": document["url"], "state": state, "detail": detail, "headline": sentence}
-    if life is None:
+    if history is None:
         via = tuple(str(one.get("via", "")) for one in document.get("cut_off", ()))
         return Answer(**common, cut_off_via=via)
     return Answer(
         **common,
         is_admitted=True,
-        depth=life["depth"],
-        via=life.get("via") or "",
-        source=life["source"],
-        due=life.get("due"),
-        rests_seconds=(life.get("host") or {}).get("next_at", 0.0) - document["now"],
-        duplicate_of=(life.get("page") or {}).get("duplicate_of") or "",
+        depth=history["depth"],
+        via=history.get("via") or "",
+        source=history["source"],
+        due=history.get("due"),
+        backoff_seconds=(history.get("host") or {}).get("next_at", 0.0) - document["now"],
+        duplicate_of=(history.get("page") or {}).get("duplicate_of") or "",
     )
 
 
@@ -141,18 +141,18 @@ def _never_admitted(document: dict[str, Any]) -> tuple[str, str]:
     return "never", ""
 
 
-def _life(life: dict[str, Any]) -> tuple[str, str]:
-    last = life["visits"][-1]["outcome"] if life.get("visits") else {}
+def _state_of_history(history: dict[str, Any]) -> tuple[str, str]:
+    last = history["visits"][-1]["outcome"] if history.get("visits") else {}
     why = str(last.get("why", ""))
-    if life["state"] == "waiting":
+    if history["state"] == "waiting":
         return "waiting", why
-    if life["state"] == "dead":
+    if history["state"] == "dead":
         return "failed", str(last.get("kind", "")) or why.partition(":")[0]
-    if life.get("page") is not None:
+    if history.get("page") is not None:
         return "stored", ""
     match last.get("type"):
-        case "fetched" if last.get("URL list"):
-            return "list", str(last["URL list"])
+        case "fetched" if last.get("url_list"):
+            return "list", str(last["url_list"])
         case "failed":
             return "failed", str(last["kind"])
         case "refused" if why.startswith("rules: "):
@@ -166,7 +166,7 @@ def _life(life: dict[str, Any]) -> tuple[str, str]:
 
 
 def ending_of(exit_code: int, said: str) -> Ending:
-    """Of what `tenax crawl` printed."""
+    """Parses the output of `tenax crawl`."""
     limits = frozenset(_SETTING.findall(said))
     for sign, name in _ENDINGS.items():
         if sign in said:
@@ -176,10 +176,12 @@ def ending_of(exit_code: int, said: str) -> Ending:
 
 
 def says_complete(status: str) -> bool:
-    """Whether `tenax status` printed that nothing is left to do."""
+    """Whether `tenax status` printed that the crawl is complete."""
     return "the crawl is complete" in status
 
 
 def same_answer(printed: str, ours: Answer) -> bool:
-    """Whether the command printed what the library said."""
-    return replace(answer_of(json.loads(printed), ours.headline), rests_seconds=0.0) == replace(ours, rests_seconds=0.0)
+    """Whether command and library agree."""
+    return replace(answer_of(json.loads(printed), ours.headline), backoff_seconds=0.0) == replace(
+        ours, backoff_seconds=0.0
+    )

@@ -1,8 +1,9 @@
-"""Holds what the program says of a crawl against what must be true of it.
+"""Checks the program's answers about a crawl against a model of the site.
 
-Of what depends on the order of visits (which of the links beyond a limit, how deep a page was found) the program's own
-answers are the premises, and what follows from them must hold: whatever a visited page names is admitted, refused by a
-rule or cut off by a limit; whatever is admitted was named by something visited; and the log of the server agrees.
+Some facts depend on the order of visits: which links are beyond a limit, and the depth of a page. For these the
+program's own answers are the premises, and their consequences must hold: every URL that a visited page names is
+admitted, refused by a rule or cut off by a limit; every admitted URL was named by something visited; and the log of the
+server agrees.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from bench.soak_honest_answers import Answer, Ending, Told
+from bench.soak_honest_answers import Answer, Ending, Snapshot
 from bench.soak_honest_plan import Rules
 from bench.soak_honest_rules import (
     LINKS_PER_PAGE,
@@ -58,7 +59,7 @@ class Judge:
     """Every URL that is asked about."""
     rules: list[Rules] = field(default_factory=list)
     log: list[Request] = field(default_factory=list)
-    before: Told | None = None
+    before: Snapshot | None = None
     kills: int = 0
     kept_back: dict[str, str] = field(default_factory=dict)
     """Why a URL that something names was not admitted, after an earlier run."""
@@ -67,7 +68,7 @@ class Judge:
     is_something_left: bool = False
     """After the last run that ended by itself."""
     counted: Counter[str] = field(default_factory=Counter)
-    """Answers that were held against the model, by state."""
+    """Checked answers by state."""
 
     @property
     def seeds(self) -> tuple[str, ...]:
@@ -80,27 +81,27 @@ class Judge:
 
     def _seeds_of(self, runs: int) -> tuple[str, ...]:
         """Those that the scope went by after so many runs."""
-        told = self.rules[:runs] if SEEDS_ADD_UP else self.rules[runs - 1 : runs]
-        return tuple(dict.fromkeys(seed for rules in told for seed in rules.seeds))
+        considered = self.rules[:runs] if SEEDS_ADD_UP else self.rules[runs - 1 : runs]
+        return tuple(dict.fromkeys(seed for rules in considered for seed in rules.seeds))
 
-    def killed(self, rules: Rules, told: Told | None, requests: Sequence[Request]) -> list[Violation]:
+    def killed(self, rules: Rules, snapshot: Snapshot | None, requests: Sequence[Request]) -> list[Violation]:
         """After a run that was killed only this holds: nothing is asked for again that was settled."""
         self.rules.append(rules)
         found = [*self._again(requests)]
         self.kills += 1
         self.log += requests
-        self.before = told or self.before
+        self.before = snapshot or self.before
         return found
 
-    def ended(self, rules: Rules, told: Told, requests: Sequence[Request], ending: Ending) -> list[Violation]:
+    def ended(self, rules: Rules, snapshot: Snapshot, requests: Sequence[Request], ending: Ending) -> list[Violation]:
         """After a run that ended by itself."""
         self.rules.append(rules)
         found = [*self._again(requests)]
         self.log += requests
-        named, limits = self._named(told)
+        named, limits = self._named(snapshot)
         cut, missing = [], []
         for url in self.universe:
-            answer = told.answers[url]
+            answer = snapshot.answers[url]
             self.counted[answer.state] += 1
             if answer.is_admitted:
                 found += self._admitted(answer, named[url], ending)
@@ -118,22 +119,22 @@ class Judge:
                 self.kept_back[url] = reason
         if len({(*one.seeds, one.scope, one.include, one.exclude, one.max_depth) for one in self.rules}) == 1:
             found += [Violation(kind, url, text) for kind, url, text in limits.troubles()]
-        found += self._unlinked(told, named)
-        found += self._guarded(told)
-        found += self._files(told)
-        found += self._ending(told, ending, cut, missing, requests)
-        self.before = told
+        found += self._unlinked(snapshot, named)
+        found += self._guarded(snapshot)
+        found += self._files(snapshot)
+        found += self._ending(snapshot, ending, cut, missing, requests)
+        self.before = snapshot
         return found
 
     # -- one URL ----------------------------------------------------------------------------------------------
 
-    def _named(self, told: Told) -> tuple[dict[str, list[Mention]], Limits]:
+    def _named(self, snapshot: Snapshot) -> tuple[dict[str, list[Mention]], Limits]:
         asked = {origin_of(one.url) for one in self.log if path_of(one.url) == "/robots.txt"}
-        found = [*mentions(self.site, self.rules[-1], self.seeds, told.answers, asked)]
+        found = [*mentions(self.site, self.rules[-1], self.seeds, snapshot.answers, asked)]
         named = defaultdict(list)
         for one in found:
             named[one.url].append(one)
-        return named, Limits(self.site, self.rules[-1], self.seeds, told.answers, found)
+        return named, Limits(self.site, self.rules[-1], self.seeds, snapshot.answers, found)
 
     def _kept_back(
         self, answer: Answer, named: Sequence[Mention], limits: Limits
@@ -203,8 +204,8 @@ class Judge:
         is_guess = path_of(url) in GUESSES and url not in self.site.resources
         if url not in self.typed and not is_guess:
             yield from self._unjustified(answer, named)
-        if answer.state == "waiting" and answer.says_due_now and answer.rests_seconds > 1:
-            yield Violation("“due now” is false", url, f"its host rests for {answer.rests_seconds:.0f} s")
+        if answer.state == "waiting" and answer.says_due_now and answer.backoff_seconds > 1:
+            yield Violation("“due now” is false", url, f"its host rests for {answer.backoff_seconds:.0f} s")
         if answer.state == "waiting":
             if answer.due is None:
                 yield Violation("it waits, nobody knows until when", url, answer.headline)
@@ -259,22 +260,22 @@ class Judge:
             yield Violation("the redirect's end is wrong", answer.url, text)
 
     def _is_troubled(self, url: str) -> bool:
-        """Whether its host rests: it is down, or one of its URLs closes connections."""
+        """Whether its host backs off: it is down, or one of its URLs closes connections."""
         host = self.site.host_of(url)
         resets = {origin_of(one.url) for one in self.site.resources.values() if one.kind is Kind.RESET}
         return host is not None and (host.is_dead or host.origin in resets)
 
-    def _unlinked(self, told: Told, named: dict[str, list[Mention]]) -> Iterator[Violation]:
-        marked = unfollowed(self.site, told.answers)
+    def _unlinked(self, snapshot: Snapshot, named: dict[str, list[Mention]]) -> Iterator[Violation]:
+        marked = unfollowed(self.site, snapshot.answers)
         for url in self.universe:
-            answer = told.answers[url]
+            answer = snapshot.answers[url]
             if answer.says_unlinked and (named[url] or url in marked):
                 by = named[url][0].via if named[url] else f"{marked[url]} (nofollow)"
                 yield Violation("“no stored page links to it” is false", url, f"{by} names it: {answer.headline}")
 
-    def _guarded(self, told: Told) -> Iterator[Violation]:
+    def _guarded(self, snapshot: Snapshot) -> Iterator[Violation]:
         for url in self.universe if all(rules.is_guard_open for rules in self.rules) else ():
-            answer = told.answers[url]
+            answer = snapshot.answers[url]
             if answer.says_guarded and self.site.host_of(url) is not None:
                 yield Violation("the guard is named, and it is open", url, answer.headline)
 
@@ -299,21 +300,21 @@ class Judge:
                 kind = "asked for too often" if status else "asked for without end"
                 yield Violation(kind, url, f"{count} times {status} in one run")
 
-    def _files(self, told: Told) -> Iterator[Violation]:
+    def _files(self, snapshot: Snapshot) -> Iterator[Violation]:
         """The database's counts and `pages.jsonl` say the same as the answers."""
-        stored = {url for url, answer in told.answers.items() if answer.state == "stored"}
-        waiting = sum(answer.state == "waiting" for answer in told.answers.values())
-        for url, count in Counter(url for url, _ in told.lines).items():
+        stored = {url for url, answer in snapshot.answers.items() if answer.state == "stored"}
+        waiting = sum(answer.state == "waiting" for answer in snapshot.answers.values())
+        for url, count in Counter(url for url, _ in snapshot.lines).items():
             if count > 1:
                 yield Violation("stored twice in pages.jsonl", url, f"{count} lines")
-        for url in stored ^ {url for url, _ in told.lines}:
+        for url in stored ^ {url for url, _ in snapshot.lines}:
             yield Violation("pages.jsonl differs", url, "stored, not in it" if url in stored else "in it, not stored")
-        if (told.pages, told.waiting) != (len(stored), waiting):
-            text = f"{told.pages} pages and {told.waiting} waiting; explained: {len(stored)} and {waiting}"
+        if (snapshot.pages, snapshot.waiting) != (len(stored), waiting):
+            text = f"{snapshot.pages} pages and {snapshot.waiting} waiting; explained: {len(stored)} and {waiting}"
             yield Violation("status differs", "", text)
         for url, one in self.site.resources.items():
             if one.text_of and {url, one.text_of} <= stored:
-                pair = (told.answers[url], told.answers[one.text_of])
+                pair = (snapshot.answers[url], snapshot.answers[one.text_of])
                 if not any(answer.duplicate_of for answer in pair):
                     yield Violation("a duplicate was not found", url, f"has the text of {one.text_of}")
 
@@ -328,14 +329,14 @@ class Judge:
 
     def _ending(
         self,
-        told: Told,
+        snapshot: Snapshot,
         ending: Ending,
         cut: Collection[str],
         missing: Collection[str],
         requests: Sequence[Request],
     ) -> Iterator[Violation]:
-        waiting = [url for url, answer in told.answers.items() if answer.state == "waiting"]
-        stored = sum(answer.state == "stored" for answer in told.answers.values())
+        waiting = [url for url, answer in snapshot.answers.items() if answer.state == "waiting"]
+        stored = sum(answer.state == "stored" for answer in snapshot.answers.values())
         is_all = not (waiting or cut or missing)
         said = f"{ending.name}, exit {ending.exit_code}"
         if ending.exit_code != 0:
@@ -359,7 +360,7 @@ class Judge:
             yield Violation("“this crawl is complete” was false", "", text)
         self.is_something_left = not is_all
         if ending.name == "limited":
-            details = (told.answers[url].detail for url in cut)
+            details = (snapshot.answers[url].detail for url in cut)
             named = {"crawl.max_depth" if one == "depth" else one for text in details for one in text.split(",") if one}
             for limit in named - ending.limits:
                 yield Violation("the summary does not name the limit", "", limit)

@@ -26,7 +26,7 @@ ALWAYS = (
     "--set", "fetch.retry_base_seconds=0.05", "--set", "fetch.retry_max_seconds=0.2",
     "--set", "hosts.budget_failures=1000", "--set", "crawl.max_idle_seconds=5", "--set", "fetch.fallbacks=",
 )  # fmt: skip
-"""Short waits before what failed is tried again, and no other way to fetch."""
+"""Short delays before retries, and no fallback transport."""
 
 Step = dict[str, Any]
 """Fields of `Rules` that change, with their new values."""
@@ -34,7 +34,7 @@ Step = dict[str, Any]
 
 @dataclass(frozen=True)
 class Rules:
-    """What a run is told; the rest is as usual."""
+    """The options of a run; others have their defaults."""
 
     seeds: tuple[str, ...]
     scope: str = "host"
@@ -134,15 +134,15 @@ def runs_of(outline: Outline, site: Site, chance: Random) -> tuple[Run, ...]:
         steps += later
     if len(outline.themes) > 1:
         chance.shuffle(steps)
-    told = [rules]
+    planned = [rules]
     for step in steps[: MOST_RUNS - 1]:
-        told.append(replace(told[-1], **step))
-    if len(told) == 1 or (len(told) < MOST_RUNS and chance.random() < 0.3):
-        told.append(told[-1])
+        planned.append(replace(planned[-1], **step))
+    if len(planned) == 1 or (len(planned) < MOST_RUNS and chance.random() < 0.3):
+        planned.append(planned[-1])
     runs: list[Run] = []
-    for place, one in enumerate(told):
-        if chance.random() < (KILL_SHARE if place else FIRST_KILL_SHARE):
-            runs += _killed(one, is_first=place == 0, most=len(site.resources) // 2, chance=chance)
+    for position, one in enumerate(planned):
+        if chance.random() < (KILL_SHARE if position else FIRST_KILL_SHARE):
+            runs += _killed(one, is_first=position == 0, most=len(site.resources) // 2, chance=chance)
         runs.append(Run(one))
     return tuple(runs)
 
@@ -157,7 +157,7 @@ def _killed(rules: Rules, *, is_first: bool, most: int, chance: Random) -> list[
 
 
 def _steps(theme: str, site: Site, chance: Random) -> list[Step]:
-    """What the first run is told, and then the changes, in their order."""
+    """The options of the first run, then the changes in order."""
     one_step = chance.random() < 0.5
     match theme:
         case "links":
@@ -181,8 +181,8 @@ def _steps(theme: str, site: Site, chance: Random) -> list[Step]:
         case "exact":
             return [{}, {"max_pages": AS_STORED}, {"max_pages": 0}]
         case "discover":
-            ways = {"discover": ("links", "sitemaps", "feeds")}
-            return [{"discover": chance.choice((("links",), ("links", "sitemaps"), ("links", "feeds")))}, ways]
+            lists = {"discover": ("links", "sitemaps", "feeds")}
+            return [{"discover": chance.choice((("links",), ("links", "sitemaps"), ("links", "feeds")))}, lists]
         case "guard":
             return [{"scope": "any", "is_guard_open": False}, {"is_guard_open": True}]
         case "pages":

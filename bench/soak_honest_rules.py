@@ -1,4 +1,4 @@
-"""What the rules of a run say to a URL: the specification that the program's answers are held against.
+"""The rules of a run as a specification: the program's answers are compared with it.
 
 Written from the documentation and for the sites of `soak_honest_site` only. Nothing of the program is imported.
 """

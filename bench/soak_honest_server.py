@@ -138,8 +138,8 @@ def robots(host: Host) -> str:
 def html(one: Resource, seed: int) -> str:
     """A page. Its text depends on the URL whose text it has; its links are spelled in several ways."""
     chance = Random(f"{seed} {urlsplit(one.text_of or one.url)._replace(netloc='').geturl()}{len(one.url)}")
-    told = Random(f"{seed} {one.text_of or one.url}")
-    title, body = words(told, 4), "".join(f"<p>{words(told, 40)}.</p>" for _ in range(3))
+    chance = Random(f"{seed} {one.text_of or one.url}")
+    title, body = words(chance, 4), "".join(f"<p>{words(chance, 40)}.</p>" for _ in range(3))
     marks = [mark for mark, is_set in (("noindex", one.is_noindex), ("nofollow", one.is_nofollow)) if is_set]
     meta = f'<meta name="robots" content="{", ".join(marks)}">' if marks else ""
     feeds = "".join(f'<link rel="alternate" type="application/rss+xml" href="{escape(url)}">' for url in one.feeds)

@@ -184,7 +184,7 @@ class _Builder:
         self.deep(first)
         self.redirects(first)
         self.troubles(first)
-        self.manners(first)
+        self.special_pages(first)
         self.lists(first)
         islands = self.islands(first)
         hosts = tuple(self.host(origin) for origin in (*self.mains, *self.extras))
@@ -204,7 +204,9 @@ class _Builder:
     def core(self, origin: str, size: int) -> None:
         """A tree of pages; unless depth counts, with links across it and to other hosts."""
         urls = [f"{origin}/", *(f"{origin}/{self.chance.choice('pxy')}/{number}.html" for number in range(size))]
-        parents = {url: urls[self.chance.randrange(max(1, place // 2 + 1))] for place, url in enumerate(urls) if place}
+        parents = {
+            url: urls[self.chance.randrange(max(1, position // 2 + 1))] for position, url in enumerate(urls) if position
+        }
         for url in urls:
             children = [child for child, parent in parents.items() if parent == url]
             self.page(url, [*children, *([f"{origin}/"] if self.chance.random() < 0.7 else [])])
@@ -294,7 +296,7 @@ class _Builder:
             self.put(Resource(f"{origin}/e/reset.html", Kind.RESET))
             self.link(origin, f"{origin}/e/reset.html")
 
-    def manners(self, origin: str) -> None:
+    def special_pages(self, origin: str) -> None:
         """robots.txt, noindex, nofollow, duplicates, and what looks like a trap."""
         if self.chance.random() < 0.7:
             self.disallowed[origin] = ("/private/",)
@@ -312,8 +314,8 @@ class _Builder:
             self.page(f"{origin}/m/marked.html")
             self.link(origin, f"{origin}/m/marked.html", is_nofollow=True)
         if self.chance.random() < 0.6:
-            twin = self.chance.choice([url for url, one in self.resources.items() if one.kind is Kind.PAGE])
-            self.put(Resource(f"{origin}/m/twin.html", text_of=twin))
+            original = self.chance.choice([url for url, one in self.resources.items() if one.kind is Kind.PAGE])
+            self.put(Resource(f"{origin}/m/twin.html", text_of=original))
             self.link(origin, f"{origin}/m/twin.html")
         if self.chance.random() < 0.5:
             long = f"{origin}/t/again/again/again/again"

@@ -1,8 +1,8 @@
-"""Ten minutes of a crawl of 50 well-behaved hosts beside 50 hostile ones, readers killed now and then.
+"""A crawl of 50 well-behaved hosts beside 50 hostile ones for ten minutes, with readers killed at random.
 
-The hostile hosts send documents that cost a parser dearly, bombs, broken HTTP, huge robots.txt and URLs with passwords.
-A crawl of the good hosts alone says what they get otherwise: beside the hostile ones they must get nearly as much,
-memory must stay bounded, nothing may be lost or doubled, and no password may be found anywhere.
+The hostile hosts send documents that are costly to parse, bombs, broken HTTP, huge robots.txt and URLs with passwords.
+A crawl of the good hosts alone is the reference: beside the hostile ones they must get nearly as many requests, memory
+must stay bounded, nothing may be lost or duplicated, and no password may appear anywhere.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from tenax.crawl.wiring import open_database
 HOSTS, QUICK_HOSTS = 50, 10
 SECONDS, QUICK_SECONDS = 600.0, 40.0
 RATE = 2
-"""Requests per second to each host: what the good hosts get is bounded by manners, not by the machine."""
+"""Requests per second to each host: what the good hosts get is limited by the pace, not by the machine."""
 KILL_EVERY_SECONDS = 7.0
 ENDING_SECONDS = 120.0
 GOOD_SHARE_BAR = 0.9
 MEMORY_BAR_MB = 1000
-"""Of all processes together, Chromium included; what several of them share counts once."""
+"""Of all processes with Chromium; shared memory counts once."""
 INTERRUPTED = 130
 
 
@@ -53,12 +53,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=float, help=f"of each crawl, otherwise {SECONDS:g} ({QUICK_SECONDS:g} when quick)"
     )
-    parser.add_argument("--keep", action="store_true", help="leave what was written where it is")
+    parser.add_argument("--keep", action="store_true", help="keep the output")
 
 
 @dataclass
 class Crawled:
-    """What came of one crawl."""
+    """The result of one crawl."""
 
     cost: Cost
     pages: int
@@ -81,7 +81,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
     _say("good hosts alone", alone)
     beside = crawl(home / "beside", hosts, hosts, seconds, kills=True)
     _say("beside hostile ones", beside)
-    _tell(report, alone, beside, hosts, seconds)
+    _write_report(report, alone, beside, hosts, seconds)
     if report.ok and not chosen.keep:
         shutil.rmtree(home)
     else:
@@ -108,7 +108,7 @@ def crawl(home: Path, good: int, hostile: int, seconds: float, *, kills: bool) -
 
 
 def _disturb(session: int, ended: threading.Event, seconds: float, killed: Counter[str], *, kills: bool) -> None:
-    """Kill a reader now and then, and press Ctrl-C when the time is over."""
+    """Kill readers at random, and send SIGINT at the end."""
     dice, until = Random(seconds), time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0 and not ended.wait(min(left, KILL_EVERY_SECONDS)):
         readers = [pid for pid in processes_of(session) if pid != session and _is_reader(pid)]
@@ -151,7 +151,7 @@ def _environment() -> dict[str, str]:
     return {**ours, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
 
 
-# ---- what is left ---------------------------------------------------------------------------------------------
+# ---- checks ---------------------------------------------------------------------------------------------------
 
 
 async def _judged(out: Path, log: Path, words: Path, cost: Cost, kills: int, home: Path) -> Crawled:
@@ -186,18 +186,18 @@ async def _judged(out: Path, log: Path, words: Path, cost: Cost, kills: int, hom
 
 
 def _served(log: Path) -> set[str]:
-    """The pages that the good hosts gave."""
+    """Pages served by the good hosts."""
     return {*log.read_text(encoding="utf-8").splitlines()}
 
 
-def _leaked(home: Path, places: tuple[Path, Path]) -> list[str]:
-    """Files with a password in them, in the open or in what `export` prints."""
+def _leaked(home: Path, paths: tuple[Path, Path]) -> list[str]:
+    """Files, and output of `export`, with a password."""
     exported = subprocess.run(
-        [sys.executable, "-m", "tenax", "export", "--format", "csv", "--dir", str(places[0])],
+        [sys.executable, "-m", "tenax", "export", "--format", "csv", "--dir", str(paths[0])],
         capture_output=True, env=_environment(), timeout=ENDING_SECONDS,
     ).stdout  # fmt: skip
     (home / "exported.csv").write_bytes(exported)
-    files = [*(one for one in places[0].rglob("*") if one.is_file()), places[1], home / "exported.csv"]
+    files = [*(one for one in paths[0].rglob("*") if one.is_file()), paths[1], home / "exported.csv"]
     secrets = [secret.encode() for secret in SECRETS]
     return [f"{file.name}: {s.decode()}" for file in files for s in secrets if s in file.read_bytes()]
 
@@ -211,7 +211,7 @@ def _say(name: str, one: Crawled) -> None:
         say(f"    {trouble}")
 
 
-def _tell(report: Report, alone: Crawled, beside: Crawled, hosts: int, seconds: float) -> None:
+def _write_report(report: Report, alone: Crawled, beside: Crawled, hosts: int, seconds: float) -> None:
     rows = [
         [name, f"{one.pages:,}", f"{one.hostile_pages:,}", str(one.kills), str(one.lost), str(one.doubled),
          f"{one.cost.peak_pss_mb:,.0f}"]

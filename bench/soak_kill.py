@@ -1,8 +1,7 @@
-"""A crawl of the demo site killed with -9 again and again: no page lost, none doubled, in the database and the JSONL.
+"""A crawl of the demo site with repeated kill -9: no page lost or duplicated in the database and the JSONL file.
 
-The command is the one a person types. Most kills hit all its processes while it crawls, some its main process only,
-some the moment when it opens its files. Rounds follow each other, each in a directory of its own and each to its
-complete end, until enough kills have been made.
+It runs the normal command. Most kills hit all processes during the crawl, some only the main process, some the opening
+of the files. Each round has its own directory and runs to completion; rounds repeat until enough kills were made.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from tenax.demo.server import DemoProcess
 SITE, KILLS = Site(hosts=4, pages_per_host=300, behaviours="quick"), 200
 QUICK_SITE, QUICK_KILLS = Site(hosts=4, pages_per_host=60, behaviours="quick"), 10
 ROUND_KILLS, QUICK_ROUND_KILLS = 25, 4
-"""After so many a round is left in peace to its end, so that every way to crawl has its share."""
+"""Kills per round, so that every kind of crawl gets its share."""
 MOST_ROUNDS = 100
 
 
@@ -33,7 +32,7 @@ def main() -> None:
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kills", type=int, help=f"how many, otherwise {KILLS} ({QUICK_KILLS} when quick)")
-    parser.add_argument("--seed", type=int, default=1, help="of the moments: the same seed, the same plan")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the kill times")
 
 
 def measure(report: Report, chosen: argparse.Namespace) -> None:
@@ -43,7 +42,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
     (WORKPLACE / "runs").mkdir(parents=True, exist_ok=True)
     home = Path(tempfile.mkdtemp(prefix="kill-", dir=WORKPLACE / "runs"))
     rounds = asyncio.run(shoot(site, home, wanted, each, Random(chosen.seed)))
-    _tell(report, rounds, chosen.seed, wanted)
+    _write_report(report, rounds, chosen.seed, wanted)
     if all(round_.is_whole for round_ in rounds):
         shutil.rmtree(home)
     else:
@@ -51,7 +50,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
 
 
 async def shoot(site: Site, home: Path, wanted: int, each: int, dice: Random) -> list[Round]:
-    """Rounds of at most `each` kills until there are enough."""
+    """Run rounds of at most `each` kills until there are enough."""
     rounds: list[Round] = []
     names = list(STYLES)
     log = home / "requests.jsonl"
@@ -74,7 +73,7 @@ def _say_round(number: int, round_: Round, made: int, wanted: int) -> None:
         say(f"    {trouble}")
 
 
-def _tell(report: Report, rounds: list[Round], seed: int, wanted: int) -> None:
+def _write_report(report: Report, rounds: list[Round], seed: int, wanted: int) -> None:
     rows = []
     for style in STYLES:
         mine = [round_ for round_ in rounds if round_.style == style]

@@ -1,11 +1,11 @@
-"""Ten minutes of fuzzing at what reads the bytes of strangers: no crash, no hang, no memory eaten, no cost too high.
+"""Ten minutes of fuzzing the code that parses untrusted bytes: no crash, no hang, bounded memory and CPU.
 
-Charset decoding, the whole reading of a page, JSON-LD, and the facts taken from lines of text are each given inputs
-that atheris makes, beginning with pages of the tests and pages written in bad faith. An input that raises, takes more
-than a second of CPU or grows the process is written to a directory; once mended it belongs to the tests.
+Charset decoding, full extraction, JSON-LD, and metadata from lines of text get inputs from atheris, starting with pages
+of the tests and malicious pages. An input that raises, takes more than a second of CPU or grows the process is written
+to a directory; once fixed, it is added to the tests.
 
-A fifth of the time another fuzzer breeds documents of up to 240 kB for the CPU time they take for a byte: see
-`bench/cost_fuzz.py`. What it finds is a line for `bench/cost_seeds.jsonl`, once mended.
+For a fifth of the time another fuzzer breeds documents of up to 240 kB that take much CPU per byte: see
+`bench/cost_fuzz.py`. A finding becomes a line of `bench/cost_seeds.jsonl` once it is fixed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MINUTES, QUICK_MINUTES = 10.0, 0.5
 SHARES = {"document": 0.44, "charset": 0.12, "jsonld": 0.12, "facts": 0.12}
 COST, COST_SHARE = "cost", 0.2
 ENDING_SECONDS = 20
-"""After so long on one input, code that never returns to the interpreter is ended by libFuzzer."""
+"""libFuzzer kills the process after this long on one input."""
 MEGABYTES = 1_000
 MOST_RESTARTS = 5
 LEAST_RUNS = 100
@@ -49,17 +49,17 @@ def main() -> None:
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--minutes", type=float, help=f"in all, otherwise {MINUTES:g} ({QUICK_MINUTES:g} when quick)")
     parser.add_argument("--target", choices=[*TARGETS, COST], help="this one alone")
-    parser.add_argument("--seed", type=int, default=1, help="of the fuzzer's choices, so that a run can be repeated")
-    parser.add_argument("--found", type=Path, default=WORKPLACE / "fuzz" / "found", help="where what was found is kept")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the fuzzer, to repeat a run")
+    parser.add_argument("--found", type=Path, default=WORKPLACE / "fuzz" / "found", help="directory of findings")
 
 
 @dataclass
 class Tried:
-    """What a target was given and made of it."""
+    """Inputs and findings of a target."""
 
     runs: int = 0
     reached: int = 0
-    """Branches of `tenax.extract` that some input came through."""
+    """Covered branches of `tenax.extract`."""
     found: list[str] = field(default_factory=list)
 
     def add(self, log: str, exit_code: int) -> None:
@@ -73,20 +73,20 @@ class Tried:
 
 @dataclass
 class Weighed:
-    """What was given to the fuzzer of cost, and what that cost."""
+    """Inputs and findings of the cost fuzzer."""
 
     runs: int = 0
     given_up: int = 0
-    """Too costly to read, and ended in time."""
+    """Too costly, and given up within the budget."""
     worst: dict[str, float] = field(default_factory=dict)
-    """Microseconds of CPU for a byte, parsing aside, by the way of reading."""
+    """CPU microseconds per byte without parsing, by mode."""
     found: list[str] = field(default_factory=list)
 
     def add(self, log: str, exit_code: int, current: str) -> None:
-        """`log` is of one process, and `current` the shape that it was last given."""
-        told = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
-        self.found += [one["found"] for one in told if "found" in one]
-        if counted := [one for one in told if "tried" in one]:
+        """`log` is the output of one process, `current` its last shape."""
+        lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+        self.found += [one["found"] for one in lines if "found" in one]
+        if counted := [one for one in lines if "tried" in one]:
             self.runs += counted[-1]["tried"]
             self.given_up += counted[-1]["given_up"]
             for mode, cost in counted[-1]["worst_microseconds_per_byte"].items():
@@ -110,7 +110,7 @@ def measure(report: Report, chosen: argparse.Namespace) -> None:
             python = needs.venv(".venv-fuzz", "fuzz")
             tried[target] = one = _fuzz(python, target, seconds, chosen.seed, chosen.found)
             _say_found(f"{target:<10}{one.runs:>9,} inputs, {one.reached:,} branches", one.found)
-    tell(report, tried, weighed, minutes, chosen.found)
+    write_report(report, tried, weighed, minutes, chosen.found)
 
 
 def _say_found(line: str, found: list[str]) -> None:
@@ -120,7 +120,7 @@ def _say_found(line: str, found: list[str]) -> None:
 
 
 def _fuzz(python: Path, target: str, seconds: float, seed: int, found: Path) -> Tried:
-    """Fuzz for so long; after an input that ended the process, again, with what was learnt so far."""
+    """Fuzz for this long; restarts with the corpus after an input that killed the process."""
     corpus = WORKPLACE / "fuzz" / target
     shutil.rmtree(corpus, ignore_errors=True)
     corpus.mkdir(parents=True)
@@ -149,7 +149,7 @@ def _work(python: Path, target: str, found: Path, corpus: Path, log: Path, secon
 
 
 def _weigh(seconds: float, seed: int, found: Path) -> Weighed:
-    """Breed costly documents for so long; again, after one that ended the process."""
+    """Breed costly documents for this long; restarts after one that killed the process."""
     weighed, ends = Weighed(), time.monotonic() + seconds
     current = found / CURRENT
     for restart in range(MOST_RESTARTS):
@@ -175,10 +175,10 @@ def _run(command: list[str | Path], log: Path, timeout: float) -> int:
         ).returncode  # fmt: skip
 
 
-def tell(report: Report, tried: dict[str, Tried], weighed: Weighed | None, minutes: float, found: Path) -> None:
+def write_report(report: Report, tried: dict[str, Tried], weighed: Weighed | None, minutes: float, found: Path) -> None:
     counts = [one.runs for one in (*tried.values(), weighed) if one is not None]
     if min(counts) < LEAST_RUNS:
-        raise BenchError(f"too few inputs were tried to tell anything: see {WORKPLACE / 'fuzz'}/*.log")
+        raise BenchError(f"too few inputs were tried for a result: see {WORKPLACE / 'fuzz'}/*.log")
     report.figure("minutes", minutes)
     if tried:
         rows = [[name, f"{one.runs:,}", f"{one.reached:,}", str(len(one.found))] for name, one in tried.items()]

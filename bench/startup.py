@@ -1,7 +1,7 @@
-"""How long `tenax --help` and `import tenax` take.
+"""The time of `tenax --help` and `import tenax`.
 
 Wall time of whole processes, warm. `--help` goes through `scripts/tenax`, its set-up check included; the import is a
-`python -c "import tenax"`, the start of Python included. What Python alone takes is given beside it.
+`python -c "import tenax"`, the start of Python included. The time of Python alone is reported too.
 """
 
 from __future__ import annotations

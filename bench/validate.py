@@ -1,7 +1,7 @@
-"""How well walls are told from good short pages, and what telling them costs.
+"""Accuracy and cost of distinguishing block pages from good short pages.
 
-The pages are those of tests/pages: 300 good short ones and 60 walls, a third of each held out. Every verdict is timed
-on a page that is parsed already, by CPU time, the best of several rounds; long pages are made of the same texts.
+The pages are in tests/pages: 300 good short ones and 60 block pages, a third of each held out. Verdicts are timed on
+parsed pages, by CPU time, the minimum of several rounds; long pages are made of the same texts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CONFIG = ValidationConfig()
 
 
 class Read(NamedTuple):
-    """A page that was parsed, ready to be judged."""
+    """A parsed page."""
 
     document: Content
     dom: Dom | None
@@ -88,7 +88,7 @@ def _judge(page: Read) -> Verdict:
 
 
 def _microseconds(pages: Sequence[Read], rounds: int) -> float:
-    """Mean of a page, in the round that was disturbed least."""
+    """Mean per page, in the fastest round."""
     best = float("inf")
     for _ in range(rounds):
         started = time.process_time()

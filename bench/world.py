@@ -1,7 +1,7 @@
-"""A web made up for what measures databases: hosts of very different sizes, their URLs, and pages that link to them.
+"""A generated web for database benchmarks: hosts of very different sizes, their URLs and links.
 
-Four links in five stay on the page's host, and of those that are known six in ten are the site's navigation (its 40
-first pages), as menus and footers are; all others lead to any known page of their host, each as likely as the next.
+Four links in five stay on the page's host. Six in ten known links are the site's navigation (its first 40 pages), as
+menus and footers are; the others lead to any known page of their host with equal probability.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class World:
     """Hosts, and the URLs known on them: numbers 0 to n of each host."""
 
     def __init__(self, size: int, new_from: int | None = None) -> None:
-        """`new_from`: where the numbers of new URLs begin, for one of several worlds that share a database."""
+        """`new_from`: first number of new URLs, for one of several worlds that share a database."""
         self.random = random.Random(42 if new_from is None else new_from)
         count = max(int(size * HOSTS_PER_URL), 20)
         weights = [1 / (rank + 10) for rank in range(count)]
@@ -56,7 +56,7 @@ class World:
                 yield candidate_of(host, number)
 
     def links(self, home: int) -> tuple[Candidate, ...]:
-        """Those of a page. Written for speed: making them up must not be what is measured."""
+        """The links of a page. Optimized: generating them must not dominate the measurement."""
         roll, known_on, shares = self.random.random, self.known, self.shares
         total, last = shares[-1], len(shares) - 1
         links = []
@@ -91,7 +91,7 @@ def host_number(origin: str) -> int:
 
 
 def visit_of(claim: Claim, links: tuple[Candidate, ...], now: float, text: str = TEXT) -> Visit:
-    """A page as most are: fetched and done."""
+    """A typical visit: fetched and done."""
     page = Page(
         claim.task.url, 200, "text/html", "ab" * 32, 30_000, now, "A usual title", "And a description", text=text
     )
@@ -102,6 +102,6 @@ def visit_of(claim: Claim, links: tuple[Candidate, ...], now: float, text: str =
     )
 
 
-def turns_without_pace() -> HostPace:
-    """No pace, so that nobody waits for a host: it is the database that is measured."""
+def unpaced_hosts() -> HostPace:
+    """No pace, so that only the database is measured."""
     return HostPace(Sites(Config(politeness=PolitenessConfig(rate_per_second=0, connections_per_host=8))))

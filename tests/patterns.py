@@ -24,7 +24,7 @@ LONG_REPEAT = 64
 _FUNCTIONS = frozenset(("compile", "search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn"))
 _METHODS = _FUNCTIONS - {"compile"}
 ANCHORED = ("match", "fullmatch")
-"""The methods that look from one place only."""
+"""The methods that match at one position only."""
 _REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT)
 _CLASSES = (_constants.LITERAL, _constants.NOT_LITERAL, _constants.IN, _constants.ANY)
 _USUAL = " \t\n\rabefhnpstuxzABFSTZ0129_-.,:;/?#&=+*!|~^$%@'\"`<>()[]{}\\é—·中\0\x1b\x9b\xa0\u2028"
@@ -39,7 +39,7 @@ class Made(NamedTuple):
 
 
 class Site(NamedTuple):
-    """A place in the sources that makes patterns."""
+    """A location in the sources that compiles patterns."""
 
     name: str
     """`module.NAME` of a constant, `module.function` of what is made later."""
@@ -49,33 +49,33 @@ class Site(NamedTuple):
 
 
 def sites(made_later: Mapping[str, Made]) -> Iterator[Site]:
-    """Every place; `made_later` has the patterns of the functions that compile what is no constant.
+    """Every location; `made_later` has the patterns of the functions that compile what is no constant.
 
-    Raises `LookupError` for a place whose patterns cannot be found, and for one of `made_later` that is not there.
+    Raises `LookupError` for a location whose patterns cannot be found, and for one of `made_later` that is not there.
     """
     unused = dict(made_later)
     trees = {_module_of(path): ast.parse(path.read_bytes()) for path in sorted(SOURCES.rglob("*.py"))}
     for module, tree in trees.items():
         used = _methods_used(tree)
-        places: dict[str, Site] = {}
+        locations: dict[str, Site] = {}
         for call, name, is_constant in _calls(module, tree):
-            place = f"{module}.{name}"
+            location = f"{module}.{name}"
             if is_constant:
                 found = tuple(_patterns_in(getattr(importlib.import_module(module), name)))
                 if not found:
-                    raise LookupError(f"{place}: there is no pattern in it")
-                places[place] = Site(place, found, used.get(name, _METHODS))
+                    raise LookupError(f"{location}: there is no pattern in it")
+                locations[location] = Site(location, found, used.get(name, _METHODS))
             elif (literal := _literal(call)) is not None:
-                places[f"{place}, line {call.lineno}"] = Site(place, (literal,), _METHODS)
-            elif place in made_later:
-                made = made_later[place]
-                places[place] = Site(place, tuple(made.patterns()), made.methods)
-                unused.pop(place, None)
+                locations[f"{location}, line {call.lineno}"] = Site(location, (literal,), _METHODS)
+            elif location in made_later:
+                made = made_later[location]
+                locations[location] = Site(location, tuple(made.patterns()), made.methods)
+                unused.pop(location, None)
             else:
-                raise LookupError(f"{place}, line {call.lineno}: name its patterns in the test")
-        yield from places.values()
+                raise LookupError(f"{location}, line {call.lineno}: name its patterns in the test")
+        yield from locations.values()
     if unused:
-        raise LookupError(f"no such places: {', '.join(unused)}")
+        raise LookupError(f"no such locations: {', '.join(unused)}")
 
 
 def _module_of(path: Path) -> str:

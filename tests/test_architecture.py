@@ -55,7 +55,7 @@ NAMES_A_BACKEND = {
         "tenax.crawl.progress",
         "tenax.hosts.records",
     ): "shows every host this process holds, which is what that backend is",
-    ("tenax.crawl.app", "tenax.hosts.records"): "hands it to those who show progress",
+    ("tenax.crawl.app", "tenax.hosts.records"): "passes it to the progress views",
     ("tenax.hosts.redis.sharing", "tenax.hosts.records"): "is given the one that stands in for Redis",
     ("tenax.hosts.redis.records", "tenax.hosts.records"): "stands in for Redis while that is away",
     ("tenax.services.page_fetcher.redis_status", "tenax.hosts.redis"): "reads what is kept there, and nothing else",
@@ -141,14 +141,14 @@ IMPURE = frozenset({
 IMPURE_CALLS = frozenset({"open", "print", "input", "now", "utcnow", "today"})
 USES_IMPURE = {
     ("tenax.fetch.bodies", "sys"): "asks which Python this is, to find the zstd of its standard library",
-    ("tenax.extract.native.binding", "threading"): "loads the kernel once, whichever thread asks first",
+    ("tenax.extract.native.binding", "threading"): "loads the native library once, whichever thread is first",
 }
 
 # What makes a part of a pure room before Tenax runs. Whoever runs asks only where that part is.
 MAKERS = {"tenax.extract.native.build": "library_path", "tenax.extract.native.make_unicode": None}
 NATIVE = SOURCE / "tenax" / "extract" / "native"
 
-# Where a library may be named, so that another can take its place.
+# Where a library may be named, so that it can be replaced.
 HOMES = {
     "aiohappyeyeballs": ("tenax.fetch.connect",),
     "asyncpg": ("tenax.database.postgres.connection",),
@@ -228,7 +228,7 @@ def is_pure(module: str) -> bool:
 
 def test_every_module_has_a_floor() -> None:
     homeless = [module for module in MODULES if room_of(module) not in LEVEL]
-    assert not homeless, "give it a floor here and a place in docs/architecture.md"
+    assert not homeless, "give it a floor here and a line in docs/architecture.md"
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -30,7 +30,7 @@ TRIES = 3
 """A busy machine may make one measurement wrong, not each of these."""
 AFTER_ONE_RUN = ("", "\0", "\n", ">")
 AFTER_RUNS = ("", "\0!a\né")
-"""What comes after a run of what a pattern repeats, for methods that look from one place, and from every place."""
+"""What comes after a run of what a pattern repeats, for methods that match at one position, and at every position."""
 
 MADE_LATER = {
     # As of `/a{n}{yyyy}{mm}{m}{n}`.
@@ -61,8 +61,8 @@ class TooLong(BaseException):
     """Nothing may catch it."""
 
 
-class Trial(NamedTuple):
-    """A pattern, asked in one way about one kind of text."""
+class Case(NamedTuple):
+    """A pattern with one method and one kind of text."""
 
     pattern: Pattern
     method: str
@@ -118,20 +118,20 @@ def at_most(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def trials_of(site: Site) -> Iterator[Trial]:
+def cases_of(site: Site) -> Iterator[Case]:
     for pattern in site.patterns:
         for hard in hard_texts(pattern):
             for method in site.methods.intersection(ANCHORED):
-                yield from (Trial(pattern, method, hard, tail) for tail in AFTER_ONE_RUN)
+                yield from (Case(pattern, method, hard, tail) for tail in AFTER_ONE_RUN)
             if site.methods.difference(ANCHORED):
-                yield from (Trial(pattern, "finditer", hard, tails) for tails in AFTER_RUNS)
+                yield from (Case(pattern, "finditer", hard, tails) for tails in AFTER_RUNS)
 
 
 def test_every_pattern_takes_time_in_proportion_to_the_text() -> None:
     slow = []
     for site in sites(MADE_LATER):
         if site.name not in OWN_TEXT:
-            found = next((trial for trial in trials_of(site) if not trial.is_linear()), None)
+            found = next((case for case in cases_of(site) if not case.is_linear()), None)
             slow += [f"{site.name}: {found}"] if found is not None else []
     assert not slow, "\n".join(slow)
 
@@ -151,4 +151,4 @@ def test_every_pattern_takes_time_in_proportion_to_the_text() -> None:
 )
 def test_a_pattern_that_takes_the_square_of_the_length_is_found(pattern: Any, method: str) -> None:
     site = Site("", (re.compile(pattern),), frozenset({method}))
-    assert any(not trial.is_linear() for trial in trials_of(site))
+    assert any(not case.is_linear() for case in cases_of(site))

@@ -133,7 +133,7 @@ def learn_kept(directory: Path, layout: dict[str, Any], seem_articles: Any) -> N
     """`seem_articles` says of each page which table would be asked about it."""
     pages = layout["pages"]
     rows = np.fromfile(directory / "blocks.f32", dtype=np.float32).reshape(-1, len(layout["features"]))
-    kept, weights = np.fromfile(directory / "lessons.f64", dtype=np.float64).reshape(-1, 2).T
+    kept, weights = np.fromfile(directory / "labels.f64", dtype=np.float64).reshape(-1, 2).T
     counts = [page["blocks"] for page in pages]
     folds = np.repeat([page["fold"] for page in pages], counts)
     is_article = np.repeat([page["kind"] == layout["article"] for page in pages], counts)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from urllib.parse import urlsplit
 
-from bench.soak_honest_answers import Answer, Ending, Told
+from bench.soak_honest_answers import Answer, Ending, Snapshot
 from bench.soak_honest_model import ATTEMPTS
 from bench.soak_honest_plan import AS_STORED, Rules
 from bench.soak_honest_rules import (
@@ -79,12 +79,12 @@ class HonestCrawler:
             return requests, "page_limit"
         return requests, "patience" if waiting else "limited" if self._limits() else "complete"
 
-    def told(self, universe: Sequence[str]) -> Told:
+    def snapshot(self, universe: Sequence[str]) -> Snapshot:
         marked = unfollowed(self.site, self.tasks)
         named = {one.url for one in self._mentions()}
         answers = {url: self.tasks.get(url) or self._unknown(url, named | set(marked)) for url in universe}
         waiting = sum(answer.state == "waiting" for answer in self.tasks.values())
-        return Told(answers, waiting, len(self.pages), tuple((url, url) for url in self.pages))
+        return Snapshot(answers, waiting, len(self.pages), tuple((url, url) for url in self.pages))
 
     def ending(self, name: str) -> Ending:
         return Ending(name, 0, frozenset(self._limits()))
@@ -205,5 +205,5 @@ class HonestCrawler:
 
     def _settle(self, url: str, state: str, detail: str) -> None:
         one = self.site.resources.get(url)
-        twin = one.text_of if one is not None else ""
-        self.tasks[url] = replace(self.tasks[url], state=state, detail=detail, due=None, duplicate_of=twin)
+        original = one.text_of if one is not None else ""
+        self.tasks[url] = replace(self.tasks[url], state=state, detail=detail, due=None, duplicate_of=original)

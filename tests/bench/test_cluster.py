@@ -17,7 +17,7 @@ from bench.cluster_fill import WAVES, fill, wave_of
 from bench.cluster_server import SETTINGS, cpu_of_family
 from bench.cluster_worker import NEW_NUMBERS, Counted, Wheel
 from bench.report import BenchError, Report
-from bench.world import LINKS, World, candidate_of, turns_without_pace
+from bench.world import LINKS, World, candidate_of, unpaced_hosts
 from docs import from_results
 from tenax.clock import Clock, ManualClock, SteadyClock
 from tenax.config import DatabaseConfig
@@ -34,9 +34,7 @@ ROWS = {
 
 
 async def opened(url: str, clock: Clock, schema: str = "tenax", *, read_only: bool = False) -> PostgresDatabase:
-    return await PostgresDatabase.open(
-        url, DatabaseConfig(schema=schema), clock, turns_without_pace(), read_only=read_only
-    )
+    return await PostgresDatabase.open(url, DatabaseConfig(schema=schema), clock, unpaced_hosts(), read_only=read_only)
 
 
 async def rows_of(db: Any, schema: str) -> dict[str, list[tuple[object, ...]]]:
@@ -66,7 +64,7 @@ async def test_a_worker_commits_what_it_counts_and_nothing_contradicts_itself(po
     await fill(postgres, World(SIZE), clock)
     database = await opened(postgres, clock)
     wheel = Wheel(database, World(SIZE, new_from=NEW_NUMBERS), clock)
-    await wheel.turn(lambda: wheel.count().pages >= 100)
+    await wheel.run_until(lambda: wheel.count().pages >= 100)
     await database.close()
     seen = await opened(postgres, clock, read_only=True)
     counts, problems = seen.counts(), await seen.find_problems()
@@ -129,17 +127,17 @@ def test_settings_have_the_names_that_the_capacity_model_reads() -> None:
 
 
 def test_what_was_measured_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = Report("cluster")
+    report = Report("cluster")
     counted = Counted(2.0, 4000, 10_000, cpu_seconds=1.6, own_cpu_seconds=0.4, pages_ever=5000)
-    told.figure(Setting(4, 1_000_000).name, {**figures_of([counted], 1.4, 24_000_000)})
-    told.figure("postgresql", {"version": "15.18"})
+    report.figure(Setting(4, 1_000_000).name, {**figures_of([counted], 1.4, 24_000_000)})
+    report.figure("postgresql", {"version": "15.18"})
     fetchers = ("tenax", "recipe", "recipe, 64 at once")
-    told.figure("page_fetcher", {name: {"urls_per_second": 1234.0, "cpu_ms": 0.5} for name in fetchers})
+    report.figure("page_fetcher", {name: {"urls_per_second": 1234.0, "cpu_ms": 0.5} for name in fetchers})
     for name, value in (("seconds", 10.0), ("rounds", 3), ("disk_bytes_a_url", 296.0), ("disk_bytes_a_page", 4133.0)):
-        told.figure(name, value)
-    told.figure("machine", {"cores": 2, "cpu": "a CPU", "python": "3.11.7", "system": "Linux 6"})
-    told.at_least("cycles_per_second_4_workers", 2000.0, 1500)
-    (tmp_path / "cluster.json").write_text(json.dumps(told.as_json()))
+        report.figure(name, value)
+    report.figure("machine", {"cores": 2, "cpu": "a CPU", "python": "3.11.7", "system": "Linux 6"})
+    report.at_least("cycles_per_second_4_workers", 2000.0, 1500)
+    (tmp_path / "cluster.json").write_text(json.dumps(report.as_json()))
     monkeypatch.setattr(from_results, "RESULTS", tmp_path)
     shown = from_results.cluster_tables()
     assert "| 4 | 1,000,000 | 2,000 | 0.65 | 0.3 | 0.35 | 0.1 | 6,000 |" in shown

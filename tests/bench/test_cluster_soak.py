@@ -91,8 +91,8 @@ def test_a_log_tells_who_came_too_close(tmp_path: Path) -> None:
     assert [one.at for one in seen] == pytest.approx([1000.3, 1000.4, 1001.5, 1002.299, 1004.299])
     assert closest(seen) == pytest.approx((1.999, 1.1))
     [close] = too_close(seen, 2.0)
-    assert close.told(1000.0) == (
-        "127.1.0.2:80 was asked twice within 1.100 s: "
+    assert close.describe(1000.0) == (
+        "127.1.0.2:80 got two requests within 1.100 s: "
         "0.400 s worker-0.1 127.1.0.2:80/robots.txt (200), 1.500 s worker-2.1 127.1.0.2:80/slow/3.html (200)"
     )
 
@@ -123,7 +123,7 @@ def test_a_crowd_at_an_address(times: list[float], crowd: tuple[int, float] | No
 
 def test_a_crowd_in_words() -> None:
     [crowd] = crowds(at_one_address(1000.0, 1000.1, 1000.2), 1.0)
-    assert crowd.told(990.0) == "127.1.0.9 was asked 3 times within 0.200 s, from 10.000 s on"
+    assert crowd.describe(990.0) == "127.1.0.9 got 3 requests within 0.200 s, from 10.000 s"
     apart = closest(at_one_address(1000.0, 1000.5), cluster_soak_log.address_of)
     assert (apart.one_worker, apart.two_workers) == (0.5, None)
 

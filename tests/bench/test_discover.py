@@ -12,10 +12,10 @@ import pytest
 
 from bench import discover
 from bench.discover_answers import Worth
-from bench.discover_behaviours import MANNERS, Trap
+from bench.discover_behaviours import HOST_BEHAVIOURS, Trap
 from bench.discover_log import Tally, is_guess, tally
 from bench.discover_server import serving
-from bench.discover_site import Way, build
+from bench.discover_site import Source, build
 from bench.measure import Cost
 from bench.report import Report
 from docs import from_results
@@ -26,9 +26,9 @@ SITE = build(PAGES, SEED, TODAY)
 
 def test_the_server_logs_what_each_request_was_worth(tmp_path: Path) -> None:
     log = tmp_path / "access.tsv"
-    article = SITE.hosts[0].articles[Way.SITEMAPS][0].path
+    article = SITE.hosts[0].articles[Source.SITEMAPS][0].path
     with serving(PAGES, SEED, TODAY, log) as origins:
-        assert len(origins) == len(MANNERS)
+        assert len(origins) == len(HOST_BEHAVIOURS)
         connection = http.client.HTTPConnection(origins[0].removeprefix("http://"), timeout=60)
         for target, status in [("/", 200), (article, 200), (article, 200), ("/nothing", 404), ("/news", 301)]:
             connection.request("GET", target, headers={"User-Agent": "a tester"})
@@ -46,7 +46,7 @@ def test_the_server_logs_what_each_request_was_worth(tmp_path: Path) -> None:
     counted = tally(SITE, log)
     assert (counted.requests, counted.found, counted.wasted) == (
         5,
-        Counter({Way.SITEMAPS: 1}),
+        Counter({Source.SITEMAPS: 1}),
         Counter({Worth.AGAIN: 1, Worth.GONE: 1}),
     )
 
@@ -54,8 +54,10 @@ def test_the_server_logs_what_each_request_was_worth(tmp_path: Path) -> None:
 def test_shares_are_of_the_pages_there_are() -> None:
     counted = Tally(
         requests=200,
-        real=Counter({Way.LINKS: 60, Way.SITEMAPS: 20, Way.FEEDS: 5, Way.ARCHIVES: 10, Way.PAGINATION: 5}),
-        found=Counter({Way.LINKS: 60, Way.SITEMAPS: 10, Way.ARCHIVES: 10}),
+        real=Counter(
+            {Source.LINKS: 60, Source.SITEMAPS: 20, Source.FEEDS: 5, Source.ARCHIVES: 10, Source.PAGINATION: 5}
+        ),
+        found=Counter({Source.LINKS: 60, Source.SITEMAPS: 10, Source.ARCHIVES: 10}),
         wasted=Counter({Worth.FACETS: 7, Worth.GONE: 3}),
     )
     assert counted.found_share == 0.8
@@ -69,9 +71,9 @@ def judged(pages: int = 20_000, found: int = 1000, archives: int = 100, **wasted
     """Of a crawl with 1,000 requests."""
     report = Report("discover")
     counts = Counter({Worth(worth): count for worth, count in wasted.items()})
-    real = {Way.LINKS: 600, Way.SITEMAPS: 100, Way.FEEDS: 100, Way.ARCHIVES: 100, Way.PAGINATION: 100}
+    real = {Source.LINKS: 600, Source.SITEMAPS: 100, Source.FEEDS: 100, Source.ARCHIVES: 100, Source.PAGINATION: 100}
     links = found - 300 - archives
-    ours = Tally(1000, Counter(real), Counter({**real, Way.LINKS: links, Way.ARCHIVES: archives}), counts)
+    ours = Tally(1000, Counter(real), Counter({**real, Source.LINKS: links, Source.ARCHIVES: archives}), counts)
     discover.judge(report, ours, pages)
     return report
 
@@ -137,8 +139,8 @@ def test_every_trap_has_a_bar_and_a_worth() -> None:
 def test_what_was_measured_is_shown_in_the_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(from_results, "RESULTS", tmp_path)
     report = judged(gone=32)
-    found = Counter({Way.LINKS: 10, Way.FEEDS: 5})
-    counted = Tally(1000, Counter(dict.fromkeys(Way, 10)), found, Counter({Worth.GONE: 10}), guesses_wasted=5)
+    found = Counter({Source.LINKS: 10, Source.FEEDS: 5})
+    counted = Tally(1000, Counter(dict.fromkeys(Source, 10)), found, Counter({Worth.GONE: 10}), guesses_wasted=5)
     figures = discover._figures(counted, Cost(10.0, 20.0, 1.0, 1.0, 0))
     machine = {"cores": 2, "cpu": "a CPU", "python": "3.11.7", "system": "Linux 6"}
     about = {"hosts": 6, "seed": 1, "machine": machine}

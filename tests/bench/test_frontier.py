@@ -12,7 +12,7 @@ from tenax.model import HostRecord
 def test_every_host_gets_its_turn_and_none_too_early() -> None:
     frontier = Frontier(hosts=3000, workers=4, rate=100.0, concurrency=100)
     count = frontier.run(30.0)
-    assert min(frontier.table.asked_at) >= 0.0 and frontier.table.hosts_never_asked == 0
+    assert min(frontier.table.requested_at) >= 0.0 and frontier.table.hosts_never_requested == 0
     assert count.violations == 0
     assert count.visits == pytest.approx(4 * 100 * 30, rel=0.05)
 

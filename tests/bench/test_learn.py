@@ -14,14 +14,14 @@ from bench.learn_rows import (
     FOLDS,
     KIND_ORDER,
     SNIPPET_WEIGHT,
-    VisitUpdate,
+    BlockLabel,
+    block_labels,
+    block_labels_of_snippets,
+    block_labels_of_text,
     fold_of,
     kind_weight,
     lay_out_rows,
     rows_of,
-    visit_updates,
-    visit_updates_of_snippets,
-    visit_updates_of_text,
 )
 from bench.learn_tables import kept_tables, kinds_tables, same_trees, store, tree_of
 from bench.read_corpus import Page, lay_out
@@ -43,7 +43,7 @@ def page(corpus: str = "a", kind: str = "article", text: str = "", wanted: str =
     return Page(corpus, kind, text, (wanted,) if wanted else (), (unwanted,) if unwanted else (), {})
 
 
-# ---- lessons -------------------------------------------------------------------------------------------------
+# ---- labels --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -62,36 +62,37 @@ def page(corpus: str = "a", kind: str = "article", text: str = "", wanted: str =
     ids=["whole", "most", "half", "shuffled", "two-words", "two-turned", "a-word", "another-word", "no-words"],
 )
 def test_a_block_is_kept_if_most_of_it_stands_in_the_text(text: str, is_kept: bool) -> None:
-    assert visit_updates_of_text([text], GOLD)[0].is_kept is is_kept
+    assert block_labels_of_text([text], GOLD)[0].is_kept is is_kept
 
 
 def test_blocks_weigh_by_their_words_among_those_of_the_text() -> None:
     gold = " ".join(f"word{number}" for number in range(40))
     half = " ".join(f"word{number}" for number in range(20))
     other = " ".join(f"word{number}" for number in range(20, 40))
-    assert visit_updates_of_text([half, "nothing of it", other, "…"], gold) == [
-        VisitUpdate(True, 50.0), VisitUpdate(False, 7.5), VisitUpdate(True, 50.0), VisitUpdate(False, 0.0),
+    assert block_labels_of_text([half, "nothing of it", other, "…"], gold) == [
+        BlockLabel(True, 50.0), BlockLabel(False, 7.5), BlockLabel(True, 50.0), BlockLabel(False, 0.0),
     ]  # fmt: skip
 
 
 def test_no_block_drowns_the_others() -> None:
-    short, long = visit_updates_of_text(["one two three four", "menu " * 1000], "one two three four")
+    short, long = block_labels_of_text(["one two three four", "menu " * 1000], "one two three four")
     assert short.is_kept and short.weight == pytest.approx(100 * 4 / 30)
-    assert long == VisitUpdate(False, 300.0)
+    assert long == BlockLabel(False, 300.0)
 
 
 def test_of_snippets_only_the_blocks_that_hold_one_teach() -> None:
     texts = ["He said  so\nthen.", "Share this", "He said so. Share this", "Neither."]
-    assert visit_updates_of_snippets(texts, ["said so"], ["Share\tthis"]) == [
-        VisitUpdate(True, SNIPPET_WEIGHT), VisitUpdate(False, SNIPPET_WEIGHT), VisitUpdate(True, SNIPPET_WEIGHT), VisitUpdate(False, 0.0),
+    assert block_labels_of_snippets(texts, ["said so"], ["Share\tthis"]) == [
+        BlockLabel(True, SNIPPET_WEIGHT), BlockLabel(False, SNIPPET_WEIGHT),
+        BlockLabel(True, SNIPPET_WEIGHT), BlockLabel(False, 0.0),
     ]  # fmt: skip
 
 
 def test_a_page_is_judged_as_its_corpus_is() -> None:
     texts = ["one two three four"]
-    assert visit_updates(texts, page(text=GOLD, unwanted="one two"), {"a"})[0].is_kept
-    assert visit_updates(texts, page(unwanted="one two"), set()) == [VisitUpdate(False, SNIPPET_WEIGHT)]
-    assert visit_updates(texts, page(wanted="one two"), {"a"}) == [VisitUpdate(False, 0.0)]
+    assert block_labels(texts, page(text=GOLD, unwanted="one two"), {"a"})[0].is_kept
+    assert block_labels(texts, page(unwanted="one two"), set()) == [BlockLabel(False, SNIPPET_WEIGHT)]
+    assert block_labels(texts, page(wanted="one two"), {"a"}) == [BlockLabel(False, 0.0)]
 
 
 # ---- parts ---------------------------------------------------------------------------------------------------
@@ -140,8 +141,8 @@ def test_every_block_has_its_numbers_and_its_visit_update(tmp_path: Path) -> Non
     words = FEATURES.index("words")
     assert len(numbers) == 2 * len(FEATURES) == 2 * len(layout["features"])
     assert [numbers[words], numbers[len(FEATURES) + words]] == [1, 8]
-    taught = array("d", (tmp_path / "lessons.f64").read_bytes())
-    assert taught.tolist() == pytest.approx([0, 100 / 30, 1, 800 / 30])
+    labels = array("d", (tmp_path / "labels.f64").read_bytes())
+    assert labels.tolist() == pytest.approx([0, 100 / 30, 1, 800 / 30])
     assert len(array("d", (tmp_path / "pages.f64").read_bytes())) == 2 * len(KIND_FEATURES)
 
 
@@ -174,7 +175,9 @@ def test_what_a_table_cannot_say_is_refused() -> None:
 
 
 def test_tables_are_what_reading_loads(tmp_path: Path) -> None:
-    trees = [{"tree_structure": split(place, 0.5, leaf(-1), leaf(place))} for place in range(2 * len(KIND_ORDER))]
+    trees = [
+        {"tree_structure": split(position, 0.5, leaf(-1), leaf(position))} for position in range(2 * len(KIND_ORDER))
+    ]
     made = kinds_tables(trees)
     store(made, tmp_path / "kinds.json")
     assert json.loads((tmp_path / "kinds.json").read_text()) == made

@@ -196,8 +196,8 @@ def judged(ours: Reading, theirs: Reading) -> dict[str, bool]:
 
 def test_better_texts_at_a_tenth_of_the_cost_hold_every_bar() -> None:
     ours = reading(["a b c d e f", "g h i j k", "a b"], 1.0)
-    held = judged(ours, reading(["a b c d", "g h i j", "a b x"], 10.0, title="U"))
-    assert set(held.values()) == {True} and len(held) == 9
+    passed = judged(ours, reading(["a b c d", "g h i j", "a b x"], 10.0, title="U"))
+    assert set(passed.values()) == {True} and len(passed) == 9
 
 
 def test_the_same_is_not_better() -> None:
@@ -210,8 +210,8 @@ def test_the_same_is_not_better() -> None:
 
 
 def test_articles_do_not_speak_for_other_kinds() -> None:
-    held = judged(reading(["a b c d e f", "g h i j", "a b"], 1.0), reading(["", "g h i j", "x"], 10.0))
-    assert held["article_f1_over_best_peer_full"] and not held["other_kinds_f1_over_trafilatura_mean"]
+    passed = judged(reading(["a b c d e f", "g h i j", "a b"], 1.0), reading(["", "g h i j", "x"], 10.0))
+    assert passed["article_f1_over_best_peer_full"] and not passed["other_kinds_f1_over_trafilatura_mean"]
 
 
 def test_the_documents_show_what_was_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

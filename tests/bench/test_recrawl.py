@@ -9,7 +9,7 @@ import pytest
 
 from bench.recrawl import POLICIES, Year, year_of
 from bench.recrawl_plot import drawn
-from bench.recrawl_policies import InTurn
+from bench.recrawl_policies import RoundRobin
 from bench.recrawl_world import YEAR, Phase, SimulatedPage, world
 from tenax.model import PageKind
 
@@ -47,12 +47,12 @@ def test_an_age_is_counted_from_the_first_change_not_seen() -> None:
     changes = [1.5, 1.75, 7.0, 7.5]
     page = SimulatedPage(0, PageKind.OTHER, "", 0.0, changes, (Phase(0.0, 1.0),))
     other = SimulatedPage(0, PageKind.OTHER, "", 0.0, [], (Phase(0.0, 0.0),))
-    year = year_of([page, other], InTurn(), 1)
+    year = year_of([page, other], RoundRobin(), 1)
     # Unseen from 1.5 until the visit on day 3, and from 7.5 until that on day 9: the change on day 7 was seen that day.
     assert year.age[0] == pytest.approx(1.5**2 / 2)
     assert year.age[1] == pytest.approx(1.5**2 / 2)
     assert year.visits == [183, 182]
-    assert sum(year.held) == pytest.approx(364 + 363)
+    assert sum(year.stored_days) == pytest.approx(364 + 363)
 
 
 def test_an_age_is_shared_out_among_weeks() -> None:

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from bench.soak_honest import Stage, crawl_site, ran, stage_of, universe_of
-from bench.soak_honest_answers import Answer, Ending, Told, answer_of, ending_of, told_of
+from bench.soak_honest_answers import Answer, Ending, Snapshot, answer_of, ending_of, take_snapshot
 from bench.soak_honest_model import Judge
 from bench.soak_honest_plan import THEMES, Outline, Rules, outline
 from bench.soak_honest_server import Request
@@ -25,10 +25,10 @@ UNLINKED = "“no stored page links to it” is false"
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_what_is_said_of_a_random_site_is_true(number: int, tmp_path: Path) -> None:
-    trial = crawl_site(SEED, number, tmp_path / "site")
-    assert trial.runs >= 2
-    assert trial.answers["stored"] and trial.answers["never"]
-    assert not trial.violations, "\n".join([*map(str, trial.violations), *trial.commands])
+    result = crawl_site(SEED, number, tmp_path / "site")
+    assert result.runs >= 2
+    assert result.answers["stored"] and result.answers["never"]
+    assert not result.violations, "\n".join([*map(str, result.violations), *result.commands])
 
 
 # ---- the plan -----------------------------------------------------------------------------------------------
@@ -64,9 +64,9 @@ def test_a_crawler_without_faults_passes(number: int, is_slow_to_forget: bool) -
     for run in stage.runs:
         requests, name = crawler.run(run.rules, run.kill_after)
         if run.kill_after is not None:
-            found += judge.killed(crawler.rules, crawler.told(universe), requests)
+            found += judge.killed(crawler.rules, crawler.snapshot(universe), requests)
         else:
-            found += judge.ended(crawler.rules, crawler.told(universe), requests, crawler.ending(name))
+            found += judge.ended(crawler.rules, crawler.snapshot(universe), requests, crawler.ending(name))
     assert not found, (stage.outline, found[:5])
 
 
@@ -81,7 +81,7 @@ class Crawled:
 
     stage: Stage
     universe: list[str]
-    told: Told
+    snapshot: Snapshot
     requests: list[Request]
     ending: Ending
 
@@ -89,18 +89,22 @@ class Crawled:
     def rules(self) -> Rules:
         return self.stage.runs[0].rules
 
-    def kinds(self, told: Told | None = None, requests: list[Request] | None = None, name: str = "") -> set[str]:
+    def kinds(
+        self, snapshot: Snapshot | None = None, requests: list[Request] | None = None, name: str = ""
+    ) -> set[str]:
         judge = Judge(self.stage.site, self.universe)
         ending = replace(self.ending, name=name or self.ending.name)
-        found = judge.ended(self.rules, told or self.told, self.requests if requests is None else requests, ending)
+        found = judge.ended(
+            self.rules, snapshot or self.snapshot, self.requests if requests is None else requests, ending
+        )
         return {violation.kind for violation in found} - {UNLINKED}
 
-    def with_answer(self, url: str, change: Callable[[Answer], Answer]) -> Told:
-        return replace(self.told, answers=self.told.answers | {url: change(self.told.answers[url])})
+    def with_answer(self, url: str, change: Callable[[Answer], Answer]) -> Snapshot:
+        return replace(self.snapshot, answers=self.snapshot.answers | {url: change(self.snapshot.answers[url])})
 
     def some(self, state: str) -> str:
         site = self.stage.site
-        urls = (url for url, answer in self.told.answers.items() if answer.state == state and url not in site.seeds)
+        urls = (url for url, answer in self.snapshot.answers.items() if answer.state == state and url not in site.seeds)
         return next(url for url in urls if url.endswith(".html"))
 
 
@@ -114,8 +118,8 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     for one in stage.sockets:
         one.close()
     assert code == 0
-    told = asyncio.run(told_of(home / "out", universe))
-    yield Crawled(stage, universe, told, list(stage.server.log), ending_of(code, said))
+    snapshot = asyncio.run(take_snapshot(home / "out", universe))
+    yield Crawled(stage, universe, snapshot, list(stage.server.log), ending_of(code, said))
 
 
 def never(answer: Answer) -> Answer:
@@ -128,32 +132,32 @@ def test_a_true_account_passes(crawled: Crawled) -> None:
 
 
 def test_a_page_that_is_said_to_be_unknown_is_missed(crawled: Crawled) -> None:
-    told = crawled.with_answer(crawled.some("stored"), never)
-    assert {"lost", "complete is said, and it is not", "pages.jsonl differs"} <= crawled.kinds(told)
+    snapshot = crawled.with_answer(crawled.some("stored"), never)
+    assert {"lost", "complete is said, and it is not", "pages.jsonl differs"} <= crawled.kinds(snapshot)
 
 
 def test_a_refusal_in_the_name_of_another_rule_is_noticed(crawled: Crawled) -> None:
-    refused = next(url for url, one in crawled.told.answers.items() if one.detail == "scope")
-    told = crawled.with_answer(refused, lambda answer: replace(answer, detail="exclude"))
-    assert "refused without a word: scope" in crawled.kinds(told)
+    refused = next(url for url, one in crawled.snapshot.answers.items() if one.detail == "scope")
+    snapshot = crawled.with_answer(refused, lambda answer: replace(answer, detail="exclude"))
+    assert "refused without a word: scope" in crawled.kinds(snapshot)
 
 
 def test_a_page_that_nobody_named_is_noticed(crawled: Crawled) -> None:
     nowhere = next(url for url in crawled.universe if "nowhere" in url)
-    told = crawled.with_answer(nowhere, lambda answer: replace(answer, state="stored", is_admitted=True))
-    assert "admitted against the rules" in crawled.kinds(told)
+    snapshot = crawled.with_answer(nowhere, lambda answer: replace(answer, state="stored", is_admitted=True))
+    assert "admitted against the rules" in crawled.kinds(snapshot)
 
 
 def test_a_limit_that_cut_nothing_off_is_noticed(crawled: Crawled) -> None:
     nowhere = next(url for url in crawled.universe if "nowhere" in url)
     cut_off = "crawl.max_links_per_page"
-    told = crawled.with_answer(nowhere, lambda answer: replace(answer, state="cut_off", detail=cut_off))
-    assert "nothing names it" in crawled.kinds(told)
+    snapshot = crawled.with_answer(nowhere, lambda answer: replace(answer, state="cut_off", detail=cut_off))
+    assert "nothing names it" in crawled.kinds(snapshot)
 
 
 def test_an_ending_while_something_waits_is_noticed(crawled: Crawled) -> None:
-    told = crawled.with_answer(crawled.some("stored"), lambda answer: replace(answer, state="waiting", due=0.0))
-    assert {"complete is said while it waits", "complete is said, and it is not"} <= crawled.kinds(told)
+    snapshot = crawled.with_answer(crawled.some("stored"), lambda answer: replace(answer, state="waiting", due=0.0))
+    assert {"complete is said while it waits", "complete is said, and it is not"} <= crawled.kinds(snapshot)
 
 
 @pytest.mark.parametrize(
@@ -170,16 +174,16 @@ def test_an_ending_that_is_another_is_noticed(crawled: Crawled, name: str, kind:
 
 
 def test_a_page_written_twice_is_noticed(crawled: Crawled) -> None:
-    told = replace(crawled.told, lines=(*crawled.told.lines, crawled.told.lines[0]))
-    assert crawled.kinds(told) == {"stored twice in pages.jsonl"}
+    snapshot = replace(crawled.snapshot, lines=(*crawled.snapshot.lines, crawled.snapshot.lines[0]))
+    assert crawled.kinds(snapshot) == {"stored twice in pages.jsonl"}
 
 
 def test_a_second_request_is_noticed(crawled: Crawled) -> None:
     page = Request("GET", crawled.some("stored"), 200)
     assert crawled.kinds(requests=[*crawled.requests, page]) == {"asked for too often"}
     judge = Judge(crawled.stage.site, crawled.universe)
-    judge.ended(crawled.rules, crawled.told, crawled.requests, crawled.ending)
-    again = judge.ended(crawled.rules, crawled.told, [page], crawled.ending)
+    judge.ended(crawled.rules, crawled.snapshot, crawled.requests, crawled.ending)
+    again = judge.ended(crawled.rules, crawled.snapshot, [page], crawled.ending)
     assert "asked for again" in {violation.kind for violation in again}
 
 
@@ -187,13 +191,13 @@ def test_a_limit_that_cuts_without_a_word_is_noticed(crawled: Crawled) -> None:
     """As if the limit had been 4, and two leaves of the fan were not admitted."""
     named = Counter(link.url for one in crawled.stage.site.resources.values() for link in one.links)
     leaves = [url for url, times in named.items() if "/fan/" in url and url.endswith(".html") and times == 1][:2]
-    answers = crawled.told.answers | {url: never(crawled.told.answers[url]) for url in leaves}
+    answers = crawled.snapshot.answers | {url: never(crawled.snapshot.answers[url]) for url in leaves}
     judge = Judge(crawled.stage.site, crawled.universe)
     rules = replace(crawled.rules, links_per_page=4)
-    found = judge.ended(rules, replace(crawled.told, answers=answers), crawled.requests, crawled.ending)
+    found = judge.ended(rules, replace(crawled.snapshot, answers=answers), crawled.requests, crawled.ending)
     silent = {violation.url for violation in found if violation.kind.startswith("cut off without a word")}
     assert len(leaves) == 2 and silent == set(leaves)
-    brought = judge.ended(crawled.rules, replace(crawled.told, answers=answers), [], crawled.ending)
+    brought = judge.ended(crawled.rules, replace(crawled.snapshot, answers=answers), [], crawled.ending)
     assert "not brought back: crawl.max_links_per_page" in {violation.kind for violation in brought}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.report import Report
-from bench.soak_read import Tried, Weighed, tell
+from bench.soak_read import Tried, Weighed, write_report
 
 LOG = """INFO: Seed: 1
 #84\tINITED cov: 1812 ft: 4670 corp: 82/198Kb exec/s: 42 rss: 78Mb
@@ -52,10 +52,10 @@ def test_a_log_of_costs_is_read() -> None:
 
 def test_a_report_tells_of_both_fuzzers() -> None:
     report = Report("soak_read")
-    tell(report, {"charset": Tried(500, 12, [])}, Weighed(90_000, 3, {"read": 0.25}, []), 10.0, Path())
+    write_report(report, {"charset": Tried(500, 12, [])}, Weighed(90_000, 3, {"read": 0.25}, []), 10.0, Path())
     assert report.ok
     assert report.figures["cost"] == {
         "inputs": 90_000, "given_up": 3, "worst_microseconds_per_byte": {"read": 0.25}, "found": [],
     }  # fmt: skip
-    tell(report, {}, Weighed(90_000, 3, {"read": 0.25}, ["growth (read)"]), 10.0, Path())
+    write_report(report, {}, Weighed(90_000, 3, {"read": 0.25}, ["growth (read)"]), 10.0, Path())
     assert not report.ok

@@ -1,4 +1,4 @@
-"""What a person is told about a crawl that came to its end."""
+"""The answers of `explain` about a finished crawl."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ async def explained(out: Path, url: str) -> str:
 
 async def outcome_of(done: Crawled, url: str) -> Outcome:
     """How the last visit of this URL ended."""
-    return (await done.life(url)).visits[-1].outcome
+    return (await done.history(url)).visits[-1].outcome

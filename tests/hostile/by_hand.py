@@ -1,7 +1,7 @@
-"""A crawl on a clock turned by hand: real parts and real sockets, and hours that pass in no time.
+"""A crawl on a manual clock: real parts and real sockets, and hours that pass at once.
 
-Whenever nothing is in flight and no host has its turn, the clock leaps to the next turn. So the times in here are
-exact: what lies between two of them is a decision of the crawl, never the speed of the machine.
+When nothing is in flight and no host is ready, the clock advances to the next claim. So times are exact: an interval is
+a decision of the crawl, never the speed of the machine.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PATIENT: Settings = {
     "database.fsync": False,
     "database.lease_seconds": 1e9,
 }
-"""Hours pass between two looks at the clock, so neither patience nor a lease may end with them."""
+"""The clock advances by hours, so neither the idle limit nor a lease may expire."""
 
 Happening = Callable[[], Awaitable[None] | None]
 
@@ -74,15 +74,15 @@ class LeapingDatabase(SqliteDatabase):
     _was_idle = False
 
     async def wait_for_work(self, timeout_seconds: float) -> None:
-        turn = self.next_claim_at()
+        claim_at = self.next_claim_at()
         is_idle = not self._claims and not self._pending and not self._writing_count and not self._window.is_filling
-        if not is_idle or turn is None or turn <= self._clock.now():
+        if not is_idle or claim_at is None or claim_at <= self._clock.now():
             self._was_idle = False
             await super().wait_for_work(min(timeout_seconds, 0.05))
         elif self._was_idle:
             self._was_idle = False
-            await self.days.leap(turn)
-        else:  # the crawl may see a reason to end, now that it is known when the next turn comes
+            await self.days.leap(claim_at)
+        else:  # the crawl may decide to end, now that the time of the next claim is known
             self._was_idle = True
             await asyncio.sleep(0)
 
@@ -96,7 +96,7 @@ class ByHand:
         self.visits = visits
 
     async def run(self) -> Ending:
-        """To its end. Whoever turns the loop's time does not end it."""
+        """Run to the end, with a deadline in real time."""
         running, end = asyncio.ensure_future(self.app.engine.run()), time.monotonic() + DEADLINE_SECONDS
         while not running.done() and time.monotonic() < end:
             await asyncio.wait((running,), timeout=1.0)

@@ -21,8 +21,8 @@ def main() -> None:
     from tenax.cli import main as tenax
 
     code = tenax(sys.argv[1:])
-    told = {"code": code, "seconds": time.process_time(), "bytes": memory_bytes("VmHWM")}
-    sys.stderr.write(json.dumps(told) + "\n")
+    cost = {"code": code, "seconds": time.process_time(), "bytes": memory_bytes("VmHWM")}
+    sys.stderr.write(json.dumps(cost) + "\n")
 
 
 if __name__ == "__main__":

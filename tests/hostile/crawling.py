@@ -46,11 +46,11 @@ class Crawled(Value, frozen=True):
     """None when no seed answered at all."""
     pages: dict[str, Page]
     """By URL."""
-    letters: dict[str, str]
+    dead_letters: dict[str, str]
     """Dead letters: the cause by URL."""
     status: Status
 
-    async def life(self, url: str) -> UrlHistory:
+    async def history(self, url: str) -> UrlHistory:
         async with database_in(self.out) as database:
             found = await database.url_history(url)
         assert found is not None, f"{url} is not known to the crawl"

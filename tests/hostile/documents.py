@@ -2,7 +2,7 @@
 
 Run as a program, it reads each in a process of its own and prints what that took, a line of JSON for each:
 
-    python -m tests.hostile.documents [--no-kernel]
+    python -m tests.hostile.documents [--no-native]
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SIZE = 10 * MEGABYTE
 SMALL_SIZE = SIZE // 4
 MOST_CPU_SECONDS = 60
 MOST_MEMORY = 2_000 * MEGABYTE
-"""Where a reading is ended, so that whoever waits for it is told."""
+"""Where an extraction is stopped, so that its caller gets an error."""
 URL = "http://h.example/dir/list"
 LONG_URL = f"http://h.example/{'b' * 2000}/list"
 
@@ -159,7 +159,7 @@ def read_in_a_crawl(body: bytes, url: str, *, with_native: bool = True) -> int:
     return len(answer)
 
 
-def _told(name: str, made: Made, *, with_native: bool) -> None:
+def _write_cost(name: str, made: Made, *, with_native: bool) -> None:
     """In a process of its own: what it took, printed."""
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_SECONDS, MOST_CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
@@ -169,8 +169,8 @@ def _told(name: str, made: Made, *, with_native: bool) -> None:
     of_all, sent = _cost(body, url, with_native)
     peak_bytes = memory_bytes("VmHWM")
     of_a_quarter, _ = _cost(made(SMALL_SIZE), url, with_native)
-    told = {"name": name, "seconds": (of_a_quarter, of_all), "bytes": peak_bytes, "sent": sent}
-    sys.stdout.write(json.dumps(told) + "\n")
+    measured = {"name": name, "seconds": (of_a_quarter, of_all), "bytes": peak_bytes, "sent": sent}
+    sys.stdout.write(json.dumps(measured) + "\n")
     sys.stdout.flush()
 
 
@@ -184,14 +184,14 @@ def _cost(body: bytes, url: str, with_native: bool) -> tuple[float, int]:
 
 
 def main() -> None:
-    with_native = "--no-kernel" not in sys.argv
+    with_native = "--no-native" not in sys.argv
     read_in_a_crawl(b"<p>what is read for the first time imports what it needs", URL, with_native=with_native)
     for name, made in DOCUMENTS.items() if with_native else TAGS.items():
         child = os.fork()
         if child == 0:
             code = 1
             try:
-                _told(name, made, with_native=with_native)
+                _write_cost(name, made, with_native=with_native)
                 code = 0
             finally:
                 os._exit(code)

@@ -154,13 +154,13 @@ async def test_rebinding_public_then_private_only_the_pinned_checked_address_is_
 async def test_the_same_by_redirect_meta_refresh_refused(tmp_path: Path, names: NameServer, private: Site) -> None:
     names.knows("inside.example", says("127.0.0.2"))
     refresh = f'<meta http-equiv=refresh content="0; url=http://inside.example:{private.port}/by-refresh">'
-    manners = {
+    routes = {
         "/redirect": moves(private.url("/page")),
         "/by-name": moves(f"http://inside.example:{private.port}/by-redirect"),
         "/cloud": moves("http://169.254.169.254/latest/meta-data/"),
         "/refresh": serves(refresh.encode()),
     }
-    async with Site({"/": hub(*manners), **manners}) as site:
+    async with Site({"/": hub(*routes), **routes}) as site:
         done = await guarded(site, tmp_path, names, ports=(private.port,))
         assert await outcome_of(done, site.url("/redirect")) == Redirected(302, private.url("/page"))
         for url in (
@@ -296,7 +296,7 @@ async def test_an_operator_s_allow_list_works_everything_else_stays_refused(tmp_
         networks = ("127.0.0.1/32", "127.0.0.7/32", "10.1.0.0/16")
         done = await guarded(site, tmp_path, ports=(allowed.port,), guard__allow_networks=networks)
         assert set(done.pages) == {site.url("/"), allowed.url("/page")}
-        assert (await done.life(allowed.url("/page"))).visits[-1].fetch.address_class == "allowed"
+        assert (await done.history(allowed.url("/page"))).visits[-1].fetch.address_class == "allowed"
         for url in (beside.url("/page"), "http://10.2.0.1/", "http://[::1]/"):
             assert outcome_label(await outcome_of(done, url)) == "refused:guard"
         assert beside.connections == 0

@@ -107,7 +107,7 @@ async def test_renderer_crash_endless_alert_popups_downloads_that_page_fails_alo
     }
     for path in ("/popups", "/downloads", "/good"):
         assert "harbours, ropes and tides" in (done.pages[site.url(path)].text or ""), path
-    assert set(done.letters) == {site.url("/crash"), site.url("/alerts")}
+    assert set(done.dead_letters) == {site.url("/crash"), site.url("/alerts")}
     assert (host.breaker, host.failures_in_a_row) == ("closed", 0)
     assert not any(path.startswith("/popup?") for path in asked)
 
@@ -125,7 +125,7 @@ def cpu_seconds(pids: list[int]) -> float:
 
 
 async def test_idle_no_cpu(lab: Lab) -> None:
-    """A browser that nobody uses rests, and is gone after a minute; so are we, who look after it."""
+    """An unused browser ends after a minute, and so does its supervision."""
     transport = lab.transport(BrowserConfig(settle_seconds=0))
     assert isinstance(await lab.get(transport), Response)
     await until(lambda: not lab.processes("--type=renderer"))
@@ -166,7 +166,7 @@ async def test_the_same_by_redirect_meta_refresh_script_iframe_fetch_websocket_i
                 assert await outcome_of(done, site.url(path)) == Refused("guard: 127.0.0.2 is not a public address")
             for path in inside:
                 assert await outcome_of(done, site.url(path)) == Fetched(200)
-                assert (await done.life(site.url(path))).visits[-1].fetch.transport is TransportKind.BROWSER
+                assert (await done.history(site.url(path))).visits[-1].fetch.transport is TransportKind.BROWSER
             for path in ("/fetch", "/websocket"):
                 assert "STOPPED" in (done.pages[site.url(path)].text or "")
         assert private.connections == 0
@@ -179,12 +179,12 @@ async def test_a_page_that_needs_a_browser_goes_through_the_site_s_proxies(tmp_p
     async with LocalProxy(user="me", password="hunter2") as proxy, Site({"/": app("")}) as site:
         settings = {**RENDERED, "proxy.urls": (proxy.url("me", "hunter2"),)}
         done = await crawl([site.url("/")], tmp_path, settings)
-        visit = (await done.life(site.url("/"))).visits[-1]
-        told = await explained(done.out, site.url("/"))
+        visit = (await done.history(site.url("/"))).visits[-1]
+        output = await explained(done.out, site.url("/"))
     assert visit.outcome == Fetched(200)
     assert (visit.fetch.transport, visit.fetch.proxy) == (TransportKind.BROWSER, proxy.name)
     assert site.connections == proxy.connections, "nothing went past the proxy"
-    assert proxy.name in told and "hunter2" not in told
+    assert proxy.name in output and "hunter2" not in output
     assert not any("proxy" in name for hit in site.hits for name in hit.headers)
 
 
@@ -199,9 +199,9 @@ async def test_a_failure_of_the_browser_itself_counts_against_nobody(tmp_path: P
     async with Site({"/": hub(*apps), **apps, "/plain": serves(WORDS.encode())}) as site:
         done = await crawl([site.url("/")], tmp_path / "out", {**RENDERED, "browser.executable": str(broken)})
         host = await done.host(site.origin)
-        lives = [await done.life(site.url(path)) for path in apps]
+        lives = [await done.history(site.url(path)) for path in apps]
     assert (host.breaker, host.failures_in_a_row, host.recent_failures, host.error_count) == ("closed", 0, (), 0)
-    assert done.letters == {}
+    assert done.dead_letters == {}
     for history in lives:
         last = history.visits[-1].outcome
         assert isinstance(last, Failed) and (last.kind, last.is_site_wide) == (FailureKind.INTERNAL, True)

@@ -9,7 +9,17 @@ from pathlib import Path
 from random import Random
 
 from bench.cost_fuzz import Cost, overrun
-from bench.cost_shapes import CURRENT, MOST_RUNS, MOST_UNIT_CHARS, Run, Shape, fresh, kept_shapes, mutated, shape_in
+from bench.cost_shapes import (
+    CURRENT,
+    MOST_RUNS,
+    MOST_UNIT_CHARS,
+    Run,
+    Shape,
+    kept_shapes,
+    mutated,
+    random_shape,
+    shape_in,
+)
 from tenax.crawl.single_page import MAX_CPU_SECONDS
 from tests.e2e.program import ROOT, environment
 
@@ -26,17 +36,17 @@ def test_no_document_of_the_fuzzer_takes_long(tmp_path: Path) -> None:
         command, cwd=ROOT, env={**environment(), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}, stdout=subprocess.PIPE
     )
     assert ran.returncode == 0, f"it was ended by {(tmp_path / CURRENT).read_text('utf-8')}"
-    *found, told = [json.loads(line) for line in ran.stdout.decode().splitlines()]
+    *found, summary = [json.loads(line) for line in ran.stdout.decode().splitlines()]
     assert found == []
-    assert told["tried"] > DOCUMENTS
-    assert 0 < told["given_up"] < told["tried"] / 2, "most documents are read, or nothing was tried"
+    assert summary["tried"] > DOCUMENTS
+    assert 0 < summary["given_up"] < summary["tried"] / 2, "most documents are read, or nothing was tried"
 
 
 def test_a_shape_is_made_at_any_size() -> None:
     shape = Shape("html", (Run("<table>", 0), Run("<td>%d", 1), Run("é", 3)))
     assert shape.made(0) == "<table><td>0é".encode()
     assert shape.made(150).startswith(b"<table><td>0<td>1<td>2")
-    for made in (shape, *kept_shapes(), *map(fresh, map(Random, range(200)))):
+    for made in (shape, *kept_shapes(), *map(random_shape, map(Random, range(200)))):
         assert len(made.made(20_000)) < 30_000
         assert made.made(40_000) == shape_in(made.line()).made(40_000)
 
@@ -55,4 +65,4 @@ def test_what_takes_longer_than_it_may_is_found() -> None:
     page, feed = Shape("html", (Run("x", 1),)), Shape("feed", (Run("x", 1),))
     assert overrun(page, "read", Cost(MAX_CPU_SECONDS + 0.6, 0.0, "too costly to read: …")) is None
     assert overrun(page, "read", Cost(MAX_CPU_SECONDS + 3, 1.0)) is not None
-    assert overrun(feed, "kernel", Cost(MAX_CPU_SECONDS + 3, 0.0)) is None, "a list has five times as long"
+    assert overrun(feed, "native", Cost(MAX_CPU_SECONDS + 3, 0.0)) is None, "a list has five times as long"

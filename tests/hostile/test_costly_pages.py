@@ -49,7 +49,7 @@ async def test_six_small_pages_do_not_hold_up_another_host(tmp_path: Path, proce
         async with asyncio.timeout(300):
             done = await crawl([hostile.url("/"), kind.url("/")], tmp_path, settings)
         assert {path for path in good if kind.url(path) in done.pages} == set(good)
-        causes = {url.removeprefix(hostile.origin): cause for url, cause in done.letters.items()}
+        causes = {url.removeprefix(hostile.origin): cause for url, cause in done.dead_letters.items()}
         host = await done.host(hostile.origin)
     assert done.ending is Ending.MAX_IDLE
     assert len(causes) == 3
@@ -64,15 +64,15 @@ async def test_a_costly_seed_is_a_failed_url_with_its_reason(tmp_path: Path, pat
     async with Site({path: packed(COSTLY[path])}) as site:
         async with asyncio.timeout(300):
             done = await crawl([site.url(path)], tmp_path, {"pool.processes": processes})
-    assert (done.pages, list(done.letters)) == ({}, [site.url(path)])
-    assert done.letters[site.url(path)].startswith(REASONS[path])
+    assert (done.pages, list(done.dead_letters)) == ({}, [site.url(path)])
+    assert done.dead_letters[site.url(path)].startswith(REASONS[path])
     assert len(site.hits) == 2, "robots.txt and the page, once"
 
 
 async def test_a_site_may_be_given_more_time(tmp_path: Path) -> None:
     async with Site({"/": packed(ATTRIBUTES[:300_000] + page("Slow"))}) as site:
         done = await crawl([site.url("/")], tmp_path / "a", {"extract.max_cpu_seconds": 0.05})
-        assert done.letters[site.url("/")].endswith("(`extract.max_cpu_seconds`)")
+        assert done.dead_letters[site.url("/")].endswith("(`extract.max_cpu_seconds`)")
         done = await crawl([site.url("/")], tmp_path / "b", {"extract.max_cpu_seconds": 600.0})
         assert list(done.pages) == [site.url("/")]
 
@@ -90,7 +90,7 @@ async def test_readers_killed_from_outside_cost_no_seed(tmp_path: Path) -> None:
     assert known
     assert done.ending is Ending.COMPLETE
     assert set(done.pages) == {site.url("/"), site.url("/a")}
-    assert done.letters == {}
+    assert done.dead_letters == {}
 
 
 async def test_killing_readers_again_and_again_loses_no_page(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ async def test_killing_readers_again_and_again_loses_no_page(tmp_path: Path) -> 
                     kills += 1
             done = await running
     assert kills >= 10
-    assert (done.ending, done.letters) == (Ending.COMPLETE, {})
+    assert (done.ending, done.dead_letters) == (Ending.COMPLETE, {})
     assert set(done.pages) == {site.url(path) for path in ("/", *pages, *leaves)}
 
 
@@ -126,9 +126,9 @@ async def test_a_page_that_ends_its_readers_can_be_replayed(tmp_path: Path) -> N
                 if pid and await until_it_reads(pid, unless=running):
                     os.kill(pid, signal.SIGKILL)
             done = await running
-        assert done.letters == {site.url("/"): "unreadable: it ended 2 readers, by SIGKILL"}
+        assert done.dead_letters == {site.url("/"): "unreadable: 2 readers crashed on it, by SIGKILL"}
         assert len(site.hits) == 2, "robots.txt and the page: it is not fetched again for that"
         replayed = await asyncio.to_thread(tenax, "dead-letters", "replay", "--all", "--dir", tmp_path)
         assert replayed.code == 0
         done = await crawl([site.url("/")], tmp_path, settings)
-    assert (list(done.pages), done.letters) == ([site.url("/")], {})
+    assert (list(done.pages), done.dead_letters) == ([site.url("/")], {})

@@ -21,7 +21,7 @@ from tests.site.proxies import VOUCHED, LocalProxy, vouched_tls
 from tests.site.server import Exchange, Hit, Manner, Site
 
 SECRET = "hunter2-and-more"
-ELSEWHERE: Settings = {"crawl.scope": "any", "fetch.fallbacks": (), "fetch.max_attempts": 1}
+ANY_SCOPE: Settings = {"crawl.scope": "any", "fetch.fallbacks": (), "fetch.max_attempts": 1}
 OF_A_PERSON = frozenset(
     {"authorization", "cookie", "proxy-authorization", "if-none-match", "if-modified-since", "referer"}
 )
@@ -33,7 +33,7 @@ async def proxy() -> AsyncIterator[LocalProxy]:
         yield proxy
 
 
-def told(hits: list[Hit]) -> set[str]:
+def sent_secrets(hits: list[Hit]) -> set[str]:
     """The names of headers that say something about us, or that quote another site."""
     return {name for hit in hits for name in hit.headers if name in OF_A_PERSON}
 
@@ -44,9 +44,9 @@ def told(hits: list[Hit]) -> set[str]:
 async def test_custom_key_headers_across_host_dropped(tmp_path: Path) -> None:
     """A site knows us by a name that is a key. Its robots.txt is kept by another host, and a page has moved there."""
     async with Site({"/rules": serves(b"", "text/plain"), "/page": serves(page("A leaf"))}, "127.0.0.2") as other:
-        manners = {"/robots.txt": moves(other.url("/rules")), "/": moves(other.url("/page"))}
-        async with Site(manners) as site:
-            config = config_for([site.url("/"), other.url("/")], ELSEWHERE)
+        routes = {"/robots.txt": moves(other.url("/rules")), "/": moves(other.url("/page"))}
+        async with Site(routes) as site:
+            config = config_for([site.url("/"), other.url("/")], ANY_SCOPE)
             config = msgspec.structs.replace(config, sites={"127.0.0.1": {"fetch.user_agent": SECRET}})
             async with tenax.Crawl([site.url("/")], config, directory=tmp_path) as crawling:
                 await crawling.run()
@@ -71,15 +71,15 @@ async def test_cookies_and_credentials_across_host_scheme_or_port_dropped_in_a_w
         Site(leaf, tls=vouched_tls()) as by_scheme,
     ):
         others = (by_host, by_port, by_scheme)
-        manners = {f"/{number}": moves(other.url("/page"), Set_Cookie="id=1") for number, other in enumerate(others)}
-        links = [*manners, "/private", "/again"]
-        manners |= {"/private": wants_a_password, "/again": serves(page("Again"), Set_Cookie="id=2", ETag='"1"')}
-        async with Site({"/": hub(*links), **manners}) as site:
+        routes = {f"/{number}": moves(other.url("/page"), Set_Cookie="id=1") for number, other in enumerate(others)}
+        links = [*routes, "/private", "/again"]
+        routes |= {"/private": wants_a_password, "/again": serves(page("Again"), Set_Cookie="id=2", ETag='"1"')}
+        async with Site({"/": hub(*links), **routes}) as site:
             seed = site.url("/").replace("//", f"//me:{SECRET}@")
-            done = await crawl([seed], tmp_path, ELSEWHERE, ports=[other.port for other in others])
+            done = await crawl([seed], tmp_path, ANY_SCOPE, ports=[other.port for other in others])
             assert {other.url("/page") for other in others} <= set(done.pages)
             assert len(site.hits) == 2 + len(links)
-            assert told([*site.hits, *by_host.hits, *by_port.hits, *by_scheme.hits]) == set()
+            assert sent_secrets([*site.hits, *by_host.hits, *by_port.hits, *by_scheme.hits]) == set()
 
 
 # ---- Proxy-Authorization never reaches an origin -----------------------------------------------------------
@@ -93,12 +93,12 @@ async def test_proxy_authorization_never_reaches_an_origin(
     monkeypatch.setenv("SSL_CERT_FILE", str(VOUCHED))
     made = LocalProxy(scheme, user="me", password=SECRET)
     async with made as proxy, Site(EVERY_END, tls=vouched_tls() if is_secure else None) as site:
-        settings = {**ELSEWHERE, "proxy.urls": (proxy.url("me", SECRET),)}
+        settings = {**ANY_SCOPE, "proxy.urls": (proxy.url("me", SECRET),)}
         done = await crawl([site.url("/")], tmp_path, settings)
         assert site.url("/page") in done.pages
-        assert (await done.life(site.url("/page"))).visits[-1].fetch.proxy == proxy.name
+        assert (await done.history(site.url("/page"))).visits[-1].fetch.proxy == proxy.name
         assert proxy.asked
-        assert told(site.hits) <= {"if-none-match"}
+        assert sent_secrets(site.hits) <= {"if-none-match"}
         assert not any(SECRET in value for hit in site.hits for value in hit.headers.values())
         assert SECRET not in await explained(tmp_path, site.url("/page"))
 
@@ -126,10 +126,10 @@ def secrets_in(directory: Path, *secrets: str) -> list[str]:
 
 async def test_userinfo_in_urls_and_every_secret_in_config_logs_masked(tmp_path: Path, proxy: LocalProxy) -> None:
     """A crawl with a password in its seed, in a link, in a redirect and in its proxy: then every byte that is left."""
-    manners: dict[str, Manner] = {}
-    async with Site(manners) as site:
+    routes: dict[str, Manner] = {}
+    async with Site(routes) as site:
         inside = site.origin.replace("//", f"//you:{SECRET}@")
-        manners |= {
+        routes |= {
             "/": serves(page() + f'<a href="{inside}/linked">linked</a> <a href="/moved">moved</a>'.encode()),
             "/linked": serves(page("Linked")),
             "/moved": moves(f"{inside}/target"),
@@ -158,7 +158,7 @@ async def test_userinfo_in_urls_and_every_secret_in_config_logs_masked(tmp_path:
         texts = await said(commands, tmp_path)
     stored = [json.loads(line)["url"] for line in (tmp_path / "out" / "pages.jsonl").read_text().splitlines()]
     assert set(stored) == {site.url("/"), site.url("/linked"), site.url("/target")}
-    assert told(site.hits) == set()
+    assert sent_secrets(site.hits) == set()
     shows = [line for text in texts for line in text.splitlines() if SECRET in line]
     assert shows == [], "\n".join(shows)
     assert secrets_in(tmp_path / "out", SECRET) == []
@@ -296,18 +296,18 @@ async def test_a_password_in_a_location_or_another_header_masked_everywhere(tmp_
 
         return answer
 
-    manners = {f"/{number}": redirects(form.format(secret=SECRET)) for number, form in enumerate(LOCATIONS)}
+    routes = {f"/{number}": redirects(form.format(secret=SECRET)) for number, form in enumerate(LOCATIONS)}
     about = (
         '<link rel=canonical href="http://you:{0}@127.0.0.1/c"><meta property=og:image content="http://you:{0}@h/i.png">'
         '<meta property=og:url content="http://you:{0}@h/"><base href="http://you:{0}@127.0.0.1:{1}/">'
         '<a href="http://you:{0}@127.0.0.1:{1}/1">1</a><a rel=next href="//you:{0}@127.0.0.1:{1}/2">2</a>'
         '<link rel=alternate type=application/rss+xml href="http://you:{0}@127.0.0.1:{1}/feed"><a href="/0">0</a>'
     )
-    async with Site(manners) as site:
-        links = "".join(f'<a href="{path}">{path}</a>' for path in manners)
+    async with Site(routes) as site:
+        links = "".join(f'<a href="{path}">{path}</a>' for path in routes)
         html = page("Start").replace(b"<title>", about.format(SECRET, site.port).encode() + b"<title>") + links.encode()
         listed = f"http://you:{SECRET}@127.0.0.1:{site.port}/listed"
-        manners |= {
+        routes |= {
             "/": serves(html),
             "/robots.txt": serves(f"Sitemap: {site.url('/map.xml')}\n".encode(), "text/plain"),
             "/map.xml": serves(f"<urlset><url><loc>{listed}</loc></url></urlset>".encode(), "text/xml"),
@@ -316,9 +316,9 @@ async def test_a_password_in_a_location_or_another_header_masked_everywhere(tmp_
         flags = ["--log-level", "debug", "--set", "fetch.keep_headers=*"]
         commands = [
             ["crawl", site.url("/"), *flags, "--dir", "out", "--set", "extract.keep_links=true"],
-            *([verb, site.url(path), "--dir", "out"] for path in manners for verb in ("explain", "fetch")),
-            *([verb, site.url(path), "--json", "--dir", "out"] for path in manners for verb in ("explain", "fetch")),
-            *(["read", site.url(path)] for path in manners),
+            *([verb, site.url(path), "--dir", "out"] for path in routes for verb in ("explain", "fetch")),
+            *([verb, site.url(path), "--json", "--dir", "out"] for path in routes for verb in ("explain", "fetch")),
+            *(["read", site.url(path)] for path in routes),
             ["read", site.url("/"), "--format", "json"],
             ["read", site.url("/"), "--format", "markdown"],
             ["sitemap", site.url("/")],

@@ -29,7 +29,7 @@ def costs() -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def costs_in_python() -> dict[str, dict[str, Any]]:
-    return costs_of("--no-kernel")
+    return costs_of("--no-native")
 
 
 def costs_of(*options: str) -> dict[str, dict[str, Any]]:

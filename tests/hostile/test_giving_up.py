@@ -1,4 +1,4 @@
-"""A URL that fails by itself becomes a dead letter, however often its host rests meanwhile."""
+"""A URL that fails by itself becomes a dead letter, however often its host backs off meanwhile."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tenax.model import Ending
 from tests.hostile.by_hand import Days, crawl_by_hand
 from tests.hostile.crawling import crawled
-from tests.hostile.test_outage import HOUR, PACE, PATIENCE_SECONDS
+from tests.hostile.test_outage import HOUR, PACE, TIMEOUT_SECONDS
 from tests.site.politeness import given_up
 from tests.site.robots import pages, rules, silent, status
 from tests.site.server import Manner, Site
@@ -22,16 +22,16 @@ BROKEN = [f"/{number}" for number in range(10)]
     "trouble",
     [
         pytest.param(status("500 Internal Server Error"), id="500"),
-        pytest.param(given_up(PATIENCE_SECONDS, silent), id="silent"),
+        pytest.param(given_up(TIMEOUT_SECONDS, silent), id="silent"),
     ],
 )
 async def test_urls_that_stay_broken_on_a_host_that_is_up(tmp_path: Path, trouble: Manner) -> None:
     """Its root is well and leads to ten pages that never come. Five in a row mean an outage, and each probe ends it."""
     days = Days()
-    manners: dict[str, Manner] = {"/robots.txt": rules(""), **pages(*BROKEN), **dict.fromkeys(BROKEN, trouble)}
-    settings = {**PACE, "fetch.total_timeout_seconds": PATIENCE_SECONDS}
+    routes: dict[str, Manner] = {"/robots.txt": rules(""), **pages(*BROKEN), **dict.fromkeys(BROKEN, trouble)}
+    settings = {**PACE, "fetch.total_timeout_seconds": TIMEOUT_SECONDS}
     async with (
-        Site(manners, "127.0.0.66", now=days.time) as site,
+        Site(routes, "127.0.0.66", now=days.time) as site,
         crawl_by_hand([site.url("/")], tmp_path, days, settings) as crawling,
     ):
         assert await crawling.run() is Ending.COMPLETE
@@ -39,7 +39,7 @@ async def test_urls_that_stay_broken_on_a_host_that_is_up(tmp_path: Path, troubl
     assert [asked[path] for path in BROKEN] == [3] * 10
     done = await crawled(tmp_path)
     assert set(done.pages) == {site.url("/")}
-    assert set(done.letters) == {site.url(path) for path in BROKEN}
+    assert set(done.dead_letters) == {site.url(path) for path in BROKEN}
     assert days.time() < HOUR
 
 
@@ -52,6 +52,6 @@ async def test_names_that_do_not_exist_are_given_up_and_no_host_rests_for_them(t
     ):
         assert await crawling.run() is Ending.COMPLETE
     done = await crawled(tmp_path)
-    assert set(done.letters) == set(urls)
-    assert set(done.letters.values()) == {"no such host (tried 3 times)"}
+    assert set(done.dead_letters) == set(urls)
+    assert set(done.dead_letters.values()) == {"no such host (tried 3 times)"}
     assert days.time() < 60

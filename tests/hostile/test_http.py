@@ -53,12 +53,12 @@ HURRIED: Settings = {
     "hosts.budget_failures": 1000,
     "hosts.breaker_failures": 1000,
 }
-"""What fails, fails once, and no host rests for it: a test is about how, not how often."""
+"""A failure is not retried, and no host backs off: the tests are about how, not how often."""
 
 
-def site_of(manners: Mapping[str, Manner]) -> Site:
+def site_of(routes: Mapping[str, Manner]) -> Site:
     """These pages, and one at the root that links to them all."""
-    return Site({"/": hub(*manners), **manners})
+    return Site({"/": hub(*routes), **routes})
 
 
 # ---- gzip, deflate, br, zstd bombs → stop at the decoded cap, memory bounded, recorded as too large --------
@@ -115,9 +115,9 @@ async def test_1_byte_per_10_s_headers_dribbled_for_ever_the_total_deadline_ends
     slow = {"/body": given_up(10.0, dribbles_a_body), "/headers": given_up(10.0, dribbles_headers)}
     async with site_of({**slow, "/page": serves(page())}) as site:
         done = await crawl([site.url("/")], tmp_path, {**HURRIED, "fetch.total_timeout_seconds": 10.0})
-        assert set(done.pages) == {site.url("/"), site.url("/page")}, "the rest of the crawl goes on"
+        assert set(done.pages) == {site.url("/"), site.url("/page")}, "the rest of the crawl continues"
         for path in slow:
-            assert done.letters[site.url(path)] == "no whole answer within 10 s (tried 1 times)"
+            assert done.dead_letters[site.url(path)] == "no whole answer within 10 s (tried 1 times)"
             assert outcome_label(await outcome_of(done, site.url(path))) == "failed:timeout_total"
 
 
@@ -134,50 +134,50 @@ async def test_200_headers_of_64_kb_clean_error(tmp_path: Path) -> None:
 async def test_content_length_longer_than_the_body_chunked_without_its_end_truncated_not_stored_as_whole(
     tmp_path: Path,
 ) -> None:
-    manners = {"/length": claims_more_than_it_sends, "/chunked": never_ends_its_chunks}
-    async with site_of(manners) as site:
+    routes = {"/length": claims_more_than_it_sends, "/chunked": never_ends_its_chunks}
+    async with site_of(routes) as site:
         done = await crawl([site.url("/")], tmp_path, HURRIED)
         assert list(done.pages) == [site.url("/")]
-        for path in manners:
+        for path in routes:
             assert outcome_label(await outcome_of(done, site.url(path))) == "failed:truncated"
-            assert "failed, cut short: the body ends too early" in await explained(done.out, site.url(path))
+            assert "failed, truncated: the body ends too early" in await explained(done.out, site.url(path))
 
 
 # ---- redirect loop, self-redirect with a cookie, 21 hops → stop, chain kept --------------------------------
 
 
 async def test_redirect_loop_self_redirect_with_a_cookie_21_hops_stop_chain_kept(tmp_path: Path) -> None:
-    manners: dict[str, Manner] = {
+    routes: dict[str, Manner] = {
         "/loop/a": moves("/loop/b"),
         "/loop/b": moves("/loop/a"),
         "/self": moves("/self", Set_Cookie="seen=1"),
         **{f"/hop/{n}": moves(f"/hop/{n + 1}", "301 Moved Permanently") for n in range(21)},
         "/hop/21": serves(page()),
     }
-    async with Site({"/": hub("/loop/a", "/self", "/hop/0"), **manners}) as site:
+    async with Site({"/": hub("/loop/a", "/self", "/hop/0"), **routes}) as site:
         done = await crawl([site.url("/")], tmp_path, HURRIED)
         asked = [hit.path for hit in site.hits]
         assert asked.count("/self") == 1
         assert not any("cookie" in hit.headers for hit in site.hits)
-        assert done.letters[site.url("/self")] == f"redirect loop, HTTP 302 to {site.url('/self')}"
-        assert done.letters[site.url("/loop/b")] == f"redirect loop, HTTP 302 to {site.url('/loop/a')}"
-        assert done.letters[site.url("/hop/5")] == f"more than 5 redirects, HTTP 301 to {site.url('/hop/6')}"
+        assert done.dead_letters[site.url("/self")] == f"redirect loop, HTTP 302 to {site.url('/self')}"
+        assert done.dead_letters[site.url("/loop/b")] == f"redirect loop, HTTP 302 to {site.url('/loop/a')}"
+        assert done.dead_letters[site.url("/hop/5")] == f"more than 5 redirects, HTTP 301 to {site.url('/hop/6')}"
         assert "/hop/6" not in asked
         assert await outcome_of(done, site.url("/hop/0")) == Redirected(301, site.url("/hop/1"))
-        told = await explained(done.out, site.url("/hop/5"))
+        output = await explained(done.out, site.url("/hop/5"))
         for n in range(5):
-            assert f"{site.url(f'/hop/{n}')} answered HTTP 301 and led on" in told
+            assert f"{site.url(f'/hop/{n}')} redirected, HTTP 301" in output
         assert list(done.pages) == [site.url("/")]
 
 
 async def test_the_chain_that_led_to_a_page_is_kept_with_it(tmp_path: Path) -> None:
-    manners = {"/a": moves("/b", "301 Moved Permanently"), "/b": moves("/c"), "/c": serves(page())}
-    async with Site(manners) as site:
+    routes = {"/a": moves("/b", "301 Moved Permanently"), "/b": moves("/c"), "/c": serves(page())}
+    async with Site(routes) as site:
         done = await crawl([site.url("/a")], tmp_path)
         assert done.pages[site.url("/c")].chain == (Hop(site.url("/a"), 301), Hop(site.url("/b"), 302))
-        told = await explained(done.out, site.url("/c"))
-        assert f"{site.url('/a')} answered HTTP 301 and led on" in told
-        assert f"{site.url('/b')} answered HTTP 302 and led on" in told
+        output = await explained(done.out, site.url("/c"))
+        assert f"{site.url('/a')} redirected, HTTP 301" in output
+        assert f"{site.url('/b')} redirected, HTTP 302" in output
 
 
 async def test_location_to_file_data_ftp_javascript_refused(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def written(words: str, charset: str, *, says: str = "", bom: bytes = b"") -> by
 
 HTML = "text/html"
 CHARSETS: dict[str, tuple[bytes, str, str, str, str]] = {
-    # path: body, Content-Type, the words in it, the charset and what told of it
+    # path: body, Content-Type, the words in it, the charset and its source
     "/header-vs-meta": (
         written(FRENCH, "utf-8", says="shift_jis"), f"{HTML}; charset=utf-8", FRENCH, "utf-8", "header",
     ),
@@ -237,7 +237,7 @@ async def test_wrong_charset_in_header_vs_meta_vs_bom_undeclared_right_text_sour
             stored = done.pages[site.url(path)]
             assert words in stored.text, path
             assert (stored.charset, stored.charset_source) == (charset, source), path
-            assert (await done.life(site.url(path))).visits[-1].fetch.charset_source == source
+            assert (await done.history(site.url(path))).visits[-1].fetch.charset_source == source
             assert f"{charset} by {source}" in await explained(done.out, site.url(path))
 
 
@@ -270,23 +270,23 @@ async def test_200_with_0_bytes_empty_not_success(tmp_path: Path) -> None:
     async with site_of({"/empty": serves(b"")}) as site:
         done = await crawl([site.url("/")], tmp_path, HURRIED)
         assert await outcome_of(done, site.url("/empty")) == Rejected("empty")
-        assert "Settled without a page: answered, but not kept: empty." in await explained(done.out, site.url("/empty"))
+        assert "Settled without a page: rejected, not stored: empty." in await explained(done.out, site.url("/empty"))
 
 
 # ---- status 999, empty reason, folded headers → no crash ---------------------------------------------------
 
 
 async def test_status_999_empty_reason_folded_headers_no_crash(tmp_path: Path) -> None:
-    manners = {
+    routes = {
         "/999": serves(b"no", status="999 Request denied"),
         "/no-reason": serves(page("No reason"), status="200 "),
         "/folded": folds_its_headers,
     }
-    async with site_of(manners) as site:
+    async with site_of(routes) as site:
         done = await crawl([site.url("/")], tmp_path, HURRIED)
         assert set(done.pages) == {site.url(path) for path in ("/", "/no-reason", "/folded")}
         assert done.pages[site.url("/folded")].charset_source == "header"
-        assert done.letters == {site.url("/999"): "HTTP 999"}
+        assert done.dead_letters == {site.url("/999"): "HTTP 999"}
         assert outcome_label(await outcome_of(done, site.url("/999"))) == "failed:blocked"
 
 
@@ -302,15 +302,15 @@ def sends_a_long(name: str, value: str, status: str = "200 OK") -> Manner:
 
 
 async def test_long_headers_are_read_up_to_a_bound_and_shown_at_once(tmp_path: Path) -> None:
-    manners = {
+    routes = {
         "/type": sends_a_long("Content-Type", "text/html; x="),
         "/moved": sends_a_long("Location", "/there", "302 Found"),
         "/any": sends_a_long("X-Any", ""),
     }
-    async with site_of(manners) as site:
+    async with site_of(routes) as site:
         done = await crawl([site.url("/")], tmp_path, HURRIED)
         assert len(done.pages[site.url("/type")].content_type) == MAX_CONTENT_TYPE_CHARS
-        for path in manners:
+        for path in routes:
             assert path in await explained(tmp_path, site.url(path))
             running = await asyncio.create_subprocess_exec(
                 *command("fetch", site.url(path), "--set", "politeness.rate_per_second=0"),
@@ -341,7 +341,7 @@ async def test_expired_or_self_signed_tls_fails_by_default_per_site_override_rec
             sites = {pattern: {"fetch.verify_tls": False}}
             config = msgspec.structs.replace(config_for([url], HURRIED), sites=sites)
             done = await crawl_by(config, url, tmp_path / pattern)
-            visit = (await done.life(url)).visits[-1]
+            visit = (await done.history(url)).visits[-1]
             if is_taken:
                 assert visit.outcome == Fetched(200)
                 assert visit.fetch.is_unverified
@@ -352,8 +352,8 @@ async def test_expired_or_self_signed_tls_fails_by_default_per_site_override_rec
                 assert site.hits == []
 
 
-async def crawl_by(config: Config, url: str, out: Path, *, revisit: bool = False) -> Crawled:
-    async with tenax.Crawl([url], config, directory=out, recrawl=revisit) as running:
+async def crawl_by(config: Config, url: str, out: Path, *, recrawl: bool = False) -> Crawled:
+    async with tenax.Crawl([url], config, directory=out, recrawl=recrawl) as running:
         with suppress(NoSeedReachable):
             await running.run()
     return await crawled(out)
@@ -364,8 +364,8 @@ async def crawl_by(config: Config, url: str, out: Path, *, revisit: bool = False
 
 async def test_keep_alive_socket_closed_by_the_peer_one_transparent_retry(tmp_path: Path) -> None:
     paths = [f"/{number}" for number in range(5)]
-    manners = {path: hangs_up_when_asked_again(page(path)) for path in paths}
-    async with Site({"/": hub(*paths), **manners}) as site:
+    routes = {path: hangs_up_when_asked_again(page(path)) for path in paths}
+    async with Site({"/": hub(*paths), **routes}) as site:
         done = await crawl([site.url("/")], tmp_path, HURRIED)
         assert set(done.pages) == {site.url(path) for path in ("/", *paths)}
         assert done.status.outcomes.keys() <= {"fetched", "deferred"}, "nobody heard of it"
@@ -394,14 +394,14 @@ async def test_a_new_connection_closed_by_the_peer_is_not_tried_twice(tmp_path: 
 
 async def test_5xx_with_a_stored_copy_stale_copy_served_and_marked_so(tmp_path: Path) -> None:
     broken = serves(b"oh no", status="503 Service Unavailable")
-    manners = {
+    routes = {
         "/": in_turn(serves(page("The first one"), ETag='"1"'), broken, serves(page("The second one"))),
     }
-    async with Site(manners) as site:
+    async with Site(routes) as site:
         url, config = site.url("/"), config_for([site.url("/")], {**HURRIED, "crawl.max_idle_seconds": 0.0})
         first = await crawl_by(config, url, tmp_path)
         assert first.pages[url].stale_since is None
-        second = await crawl_by(config, url, tmp_path, revisit=True)
+        second = await crawl_by(config, url, tmp_path, recrawl=True)
         stored = second.pages[url]
         assert (stored.title, stored.stale_why) == ("The first one", "HTTP 503")
         assert stored.stale_since is not None
@@ -414,8 +414,8 @@ async def test_304_leaves_the_stored_copy_and_says_what_was_spared(tmp_path: Pat
     async with Site({"/": revalidates}) as site:
         url, config = site.url("/"), config_for([site.url("/")], HURRIED)
         first = await crawl_by(config, url, tmp_path)
-        second = await crawl_by(config, url, tmp_path, revisit=True)
+        second = await crawl_by(config, url, tmp_path, recrawl=True)
         assert second.pages[url].title == first.pages[url].title
-        visit = (await second.life(url)).visits[-1]
+        visit = (await second.history(url)).visits[-1]
         assert visit.outcome == Unchanged()
         assert visit.fetch.saved_bytes == first.pages[url].content_length

@@ -18,15 +18,15 @@ MOST_SECONDS = 10.0
 CHARS = 2_000_000
 
 
-@pytest.mark.parametrize("way", [("json",), ("json", "--explain"), ("text",), ("markdown",)], ids=" ".join)
+@pytest.mark.parametrize("options", [("json",), ("json", "--explain"), ("text",), ("markdown",)], ids=" ".join)
 @pytest.mark.parametrize("text", ["\u200b", "a\u200b"])
-def test_reading_them_takes_little(text: str, way: tuple[str, ...], tmp_path: Path) -> None:
+def test_reading_them_takes_little(text: str, options: tuple[str, ...], tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text("<meta charset=utf-8><p>word" + text * (CHARS // len(text)), encoding="utf-8")
     with (tmp_path / "out").open("wb") as out:
         ran = subprocess.run(
             [sys.executable, "-m", "tests.hostile.cost", "read", page, "--set", "extract.max_cpu_seconds=60",
-             "--format", *way],
+             "--format", *options],
             cwd=ROOT, env={**environment(), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}, stdout=out, stderr=subprocess.PIPE,
         )  # fmt: skip
     cost = json.loads(ran.stderr.decode().splitlines()[-1])

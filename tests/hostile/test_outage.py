@@ -30,12 +30,12 @@ PATHS = [f"/{number}" for number in range(40)]
 ROBOTS = rules("User-agent: *\nDisallow: /private\n")
 PACE: Settings = {"politeness.rate_per_second": 1.0}
 HOUR = 3600.0
-PATIENCE_SECONDS = 10.0
+TIMEOUT_SECONDS = 10.0
 DOWN_AT, UP_AT = 10.5, 10.5 + 2 * HOUR
 
 
 def times(visits: list[Visit], days: Days, words: str) -> list[float]:
-    """When the visits ended whose outcome is told with these words first."""
+    """End times of the visits whose outcome starts with these words."""
     return [
         visit.finished_at - days.started_at
         for visit in visits
@@ -59,7 +59,7 @@ async def test_the_two_hour_outage(tmp_path: Path) -> None:
     # Nothing is lost, nothing is doubled, and nothing is given up.
     done = await crawled(tmp_path)
     assert set(done.pages) == {site.url(path) for path in ["/", *PATHS]} | {other.url(path) for path in ["/", *many]}
-    assert done.letters == {}
+    assert done.dead_letters == {}
     fetched = [hit.path for hit in site.hits if hit.method == "GET" and hit.path != "/robots.txt"]
     assert sorted(fetched) == sorted(["/", *PATHS])
     # Five failures, then probes only, ever more seldom.
@@ -85,7 +85,7 @@ async def test_the_two_hour_outage(tmp_path: Path) -> None:
     [
         pytest.param(unavailable, (), id="503"),
         pytest.param(status("500 Internal Server Error"), (), id="500"),
-        pytest.param(given_up(PATIENCE_SECONDS, silent), (), id="silent"),
+        pytest.param(given_up(TIMEOUT_SECONDS, silent), (), id="silent"),
         pytest.param(reset, (), id="reset"),
         pytest.param(reset, ("curl",), id="reset, by another client too"),
     ],
@@ -94,16 +94,16 @@ async def test_an_outage_with_somebody_at_the_door(tmp_path: Path, trouble: Mann
     """As the server sees it: after a few requests, one HEAD at a time, until it is well again."""
     days = Days()
     healthy = {"/robots.txt": ROBOTS, **pages(*PATHS)}
-    manners = now_and_then(healthy, trouble, lambda _: DOWN_AT < days.time() < UP_AT)
-    settings = {**PACE, "fetch.total_timeout_seconds": PATIENCE_SECONDS, "fetch.fallbacks": fallbacks}
+    routes = now_and_then(healthy, trouble, lambda _: DOWN_AT < days.time() < UP_AT)
+    settings = {**PACE, "fetch.total_timeout_seconds": TIMEOUT_SECONDS, "fetch.fallbacks": fallbacks}
     async with (
-        Site(manners, now=days.time) as site,
+        Site(routes, now=days.time) as site,
         crawl_by_hand([site.url("/")], tmp_path, days, settings) as crawling,
     ):
         assert await crawling.run() is Ending.COMPLETE
     done = await crawled(tmp_path)
     assert set(done.pages) == {site.url(path) for path in ["/", *PATHS]}
-    assert done.letters == {}
+    assert done.dead_letters == {}
     during = [hit for hit in site.hits if DOWN_AT < hit.at < UP_AT]
     first_probe = next(number for number, hit in enumerate(during) if hit.method == "HEAD")
     assert {(hit.method, hit.path) for hit in during[first_probe:]} == {("HEAD", "/")}
@@ -150,7 +150,7 @@ async def test_killed_in_the_middle_of_the_outage(tmp_path: Path) -> None:
             visits = crawling.visits
         for site, number in zip(sites, asked, strict=True):
             assert days.started_at + site.hits[number].at >= before[site.origin].next_at - 0.001, site.origin
-        # The breaker goes on where it was: the longest rest, and probes only.
+        # The breaker continues: the longest backoff, and probes only.
         assert gaps_of_probes(visits, days) == {300.0}
         assert [hit.method for hit in down.hits[asked[0] :][:2]] == ["HEAD", "GET"]
         # The 429 is still obeyed: a quarter of the pace.
@@ -158,7 +158,7 @@ async def test_killed_in_the_middle_of_the_outage(tmp_path: Path) -> None:
         assert waits == pytest.approx([4.0] * len(waits))
     done = await crawled(killed)
     assert set(done.pages) == {site.url(path) for site in sites for path in ["/", *PATHS]}
-    assert done.letters == {}
+    assert done.dead_letters == {}
 
 
 def gaps_of_probes(visits: list[Visit], days: Days) -> set[float]:

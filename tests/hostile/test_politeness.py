@@ -76,9 +76,9 @@ async def test_8_workers_one_host_2_s_delay_across_processes_and_after_a_restart
     tmp_path: Path, connections: int, answer_seconds: float, noise_seconds: float
 ) -> None:
     """Two crawls of one host, each with four visits in flight at most; one of them is killed just after a 429."""
-    delay, rest = 2.0, 4.0
+    delay, backoff = 2.0, 4.0
     paths = [f"/{who}/{number}" for who in "ab" for number in range(8)]
-    manners = {
+    routes = {
         "/robots.txt": rules("User-agent: *\nDisallow: /x\n"),
         **dict.fromkeys(paths, slow(answer_seconds, page())),
     }
@@ -92,7 +92,7 @@ async def test_8_workers_one_host_2_s_delay_across_processes_and_after_a_restart
         "crawl.max_idle_seconds": 60.0,
         "hosts.throttle_factor": 0.99,
     }
-    limited = now_and_then(manners, too_many_requests(f"{rest:.0f}"), nth({4}))
+    limited = now_and_then(routes, too_many_requests(f"{backoff:.0f}"), nth({4}))
     async with Site(limited, host="127.0.0.41") as site:
         seeds = {who: [site.url(path) for path in paths if path.startswith(f"/{who}")] for who in "ab"}
         first, second = (start_crawl(seeds[who], tmp_path / who, settings) for who in "ab")
@@ -112,22 +112,22 @@ async def test_8_workers_one_host_2_s_delay_across_processes_and_after_a_restart
         await kill(second)
         hits, waits = site.hits, gaps(site.hits)
     assert_apart(hits, delay, noise_seconds)
-    assert waits[3] >= rest, waits  # counted from the answer, so that no noise makes it shorter
-    # Who finds the other's turn waits for it once, and does not try all that it has.
+    assert waits[3] >= backoff, waits  # counted from the answer, so that no noise makes it shorter
+    # A crawl that finds the other's permit waits for it once, and does not try all its tasks.
     for who in "ab":
         assert (await crawled(tmp_path / who)).status.outcomes["deferred"] <= 4 * len(waits)
 
 
 async def test_what_a_429_without_a_time_taught_one_crawl_holds_for_the_other(tmp_path: Path) -> None:
     """The blackout, and the pace afterwards: a host that has had enough of one crawl has had enough of both."""
-    delay, rest, slower = 0.25, 2.0, 1.0
+    delay, backoff, slower = 0.25, 2.0, 1.0
     paths = [f"/{who}/{number}" for who in "ab" for number in range(30)]
-    manners = {"/robots.txt": rules(""), **dict.fromkeys(paths, page())}
+    routes = {"/robots.txt": rules(""), **dict.fromkeys(paths, page())}
     settings = {
         "politeness.rate_per_second": 1 / delay,
         "politeness.share_rate_limit": True,
         "crawl.max_idle_seconds": 60.0,
-        "hosts.throttle_first_seconds": rest,
+        "hosts.throttle_first_seconds": backoff,
         "hosts.throttle_factor": delay / slower,
     }
     asked, said = set[str](), list[int]()
@@ -140,7 +140,7 @@ async def test_what_a_429_without_a_time_taught_one_crawl_holds_for_the_other(tm
         said.append(len(site.hits))
         return True
 
-    async with Site(now_and_then(manners, too_many_requests(), has_had_enough), host="127.0.0.46") as site:
+    async with Site(now_and_then(routes, too_many_requests(), has_had_enough), host="127.0.0.46") as site:
         running = [
             start_crawl([site.url(path) for path in paths if path.startswith(f"/{who}")], tmp_path / who, settings)
             for who in "ab"
@@ -154,7 +154,7 @@ async def test_what_a_429_without_a_time_taught_one_crawl_holds_for_the_other(tm
             await kill(process)
         before, waits = gaps(site.hits[: said[0]]), gaps(site.hits[said[0] - 1 :])
     assert min(before) >= delay
-    assert waits[0] >= rest * 0.9, waits
+    assert waits[0] >= backoff * 0.9, waits
     assert min(waits[1:]) >= slower, waits
 
 
@@ -169,7 +169,7 @@ async def test_8_workers_one_host_one_connection(tmp_path: Path) -> None:
         assert site.connections <= 2
 
 
-# ---- 429 with Retry-After → that host rests, others unaffected; without → growing backoff with jitter, slow recovery
+# ---- 429 with Retry-After → that host backs off, others unaffected; without → growing backoff, jitter, slow recovery
 
 
 async def test_429_with_retry_after_rests_that_host_and_others_are_unaffected(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ async def test_20_connect_errors_in_a_row_open_the_breaker_and_one_probe_per_int
 ) -> None:
     days, paths = Days(), [f"/{number}" for number in range(40)]
     is_sick = False
-    manners = now_and_then({"/robots.txt": rules(""), **pages(*paths)}, unavailable, lambda _: is_sick)
+    routes = now_and_then({"/robots.txt": rules(""), **pages(*paths)}, unavailable, lambda _: is_sick)
     settings = {
         "politeness.rate_per_second": 1.0,
         "hosts.breaker_failures": 20,
@@ -253,7 +253,7 @@ async def test_20_connect_errors_in_a_row_open_the_breaker_and_one_probe_per_int
         is_sick = False
 
     async with (
-        Site(manners, "127.0.0.42", now=days.time) as site,
+        Site(routes, "127.0.0.42", now=days.time) as site,
         crawl_by_hand([site.url("/")], tmp_path, days, settings) as crawling,
     ):
         days.at(5.5, lambda: shut(site))
@@ -280,8 +280,8 @@ async def test_20_connect_errors_in_a_row_open_the_breaker_and_one_probe_per_int
 async def test_two_names_on_one_address_share_its_budget(tmp_path: Path) -> None:
     """Each host may be asked twenty times a second, and the address that both live at five times."""
     days, paths = Days(), ["/a", "/b", "/c"]
-    manners = {"/robots.txt": rules(""), **pages(*paths)}
-    async with NameServer() as names, Site(manners, now=days.time) as site:
+    routes = {"/robots.txt": rules(""), **pages(*paths)}
+    async with NameServer() as names, Site(routes, now=days.time) as site:
         seeds = [f"http://{name}.test:{site.port}/" for name in ("one", "two")]
         for name in ("one.test", "two.test"):
             names.knows(name, says("127.0.0.1"))
@@ -312,7 +312,7 @@ def crowd(port: int) -> list[str]:
 
 
 async def test_one_host_with_very_many_urls_does_not_starve_a_hundred_small_ones(tmp_path: Path) -> None:
-    """As fast as it goes: when the last small host is done, the large one has had not much more than its turns."""
+    """As fast as it goes: when the last small host is done, the large one has had not much more than its share."""
     async with Site({**pages(*SMALL), **dict.fromkeys(LARGE, page())}, host="0.0.0.0") as site:
         settings = {"crawl.concurrency": 4, "crawl.max_pages": 700, "database.fsync": False}
         await crawl(crowd(site.port), tmp_path, settings)
@@ -353,8 +353,8 @@ async def test_the_wall_clock_jumps_an_hour_and_delays_are_unaffected(
         return False
 
     paths = [f"/{number}" for number in range(8)]
-    manners = now_and_then({"/robots.txt": rules(""), **pages(*paths)}, unavailable, jumping)
-    async with Site(manners) as site:
+    routes = now_and_then({"/robots.txt": rules(""), **pages(*paths)}, unavailable, jumping)
+    async with Site(routes) as site:
         done = await crawl([site.url("/")], tmp_path, {"politeness.rate_per_second": 5.0})
         assert done.ending is Ending.COMPLETE
         assert len(done.pages) == 1 + len(paths)

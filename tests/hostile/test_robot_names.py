@@ -48,7 +48,7 @@ async def test_a_crawl_obeys_the_rules_for_the_name_it_sends(
         assert (await done.host(site.origin)).crawl_delay_seconds == (7.0 if "/foo" in closed else None)
         for path in PATHS:
             says = await explained(tmp_path, site.url(path))
-            assert ("robots.txt forbids it" in says) == (path in closed), "told by the name that the crawl had"
+            assert ("robots.txt forbids it" in says) == (path in closed), "by the robot name of the crawl"
 
 
 async def test_the_group_for_everyone_holds_where_none_is_for_us(tmp_path: Path) -> None:
@@ -72,14 +72,14 @@ async def test_a_site_with_a_name_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("path", "is_kept"), [("/meta", False), ("/header", False), ("/others", True)])
 async def test_a_page_that_asks_us_by_that_name_not_to_be_kept(tmp_path: Path, path: str, is_kept: bool) -> None:
-    manners = {
+    routes = {
         "/robots.txt": rules(""),
         "/": page(path),
         "/meta": page("/", head="<meta name=foobot content=noindex>"),
         "/header": page("/", headers={"X-Robots-Tag": "FooBot: noindex"}),
         "/others": page("/", head="<meta name=barbot content=noindex>", headers={"X-Robots-Tag": "barbot: noindex"}),
     }
-    async with Site(manners) as site:
+    async with Site(routes) as site:
         done = await crawl([site.url("/")], tmp_path, FOO)
         assert (site.url(path) in done.pages) is is_kept
         trace = await trace_url(TraceRequest(site.url(path), None, False, None), config_for([site.url("/")], FOO))

@@ -33,7 +33,7 @@ from tests.site.robots import (
 )
 from tests.site.server import Exchange, Manner, Site
 
-PATIENCE_SECONDS = 10.0
+TIMEOUT_SECONDS = 10.0
 
 
 def asked(site: Site) -> list[str]:
@@ -162,41 +162,41 @@ TRIED_ONCE: Settings = {"fetch.max_attempts": 1}
         pytest.param(status("500 Internal Server Error"), id="500"),
         pytest.param(status("503 Service Unavailable"), id="503"),
         pytest.param(status("429 Too Many Requests"), id="429"),
-        pytest.param(given_up(PATIENCE_SECONDS, silent), id="timeout"),
+        pytest.param(given_up(TIMEOUT_SECONDS, silent), id="timeout"),
         pytest.param(reset, id="reset"),
     ],
 )
 async def test_500_503_429_timeout_reset_disallow_all(tmp_path: Path, robots: Manner) -> None:
     async with Site({"/robots.txt": robots, **pages("/a")}) as site:
-        done = await crawl([site.url("/")], tmp_path, {"fetch.total_timeout_seconds": PATIENCE_SECONDS, **TRIED_ONCE})
+        done = await crawl([site.url("/")], tmp_path, {"fetch.total_timeout_seconds": TIMEOUT_SECONDS, **TRIED_ONCE})
         assert asked(site) == []
-    await assert_hands_off(done, site.origin)
+    await assert_no_page_requested(done, site.origin)
 
 
 async def test_tls_disallows_all(tmp_path: Path) -> None:
     async with Site({"/robots.txt": rules(""), **pages("/a")}, tls=tls_of("self_signed")) as site:
         done = await crawl([site.url("/")], tmp_path, TRIED_ONCE)
         assert site.hits == []
-    await assert_hands_off(done, site.origin)
+    await assert_no_page_requested(done, site.origin)
 
 
 async def test_dns_disallows_all(tmp_path: Path) -> None:
     """A name that cannot be looked up just now; the other host goes on."""
-    days, patience = Days(), {"crawl.max_idle_seconds": 2.0}
+    days, short_wait = Days(), {"crawl.max_idle_seconds": 2.0}
     async with NameServer() as names, Site({"/robots.txt": rules(""), **pages("/a")}) as site:
         names.knows("gone.test", Says(manner="servfail"))
         seeds = [f"http://gone.test:{site.port}/", site.url("/")]
-        settings = {"guard.nameservers": (names.address,), **patience, **TRIED_ONCE}
+        settings = {"guard.nameservers": (names.address,), **short_wait, **TRIED_ONCE}
         async with crawl_by_hand(seeds, tmp_path, days, settings) as crawling:
             assert await crawling.run() is Ending.MAX_IDLE
         assert {hit.headers["host"] for hit in site.hits} == {f"127.0.0.1:{site.port}"}
         assert asked(site) == ["/", "/a"]
-    await assert_hands_off(await crawled(tmp_path, clock=days.clock), f"http://gone.test:{site.port}")
+    await assert_no_page_requested(await crawled(tmp_path, clock=days.clock), f"http://gone.test:{site.port}")
 
 
-async def assert_hands_off(done: Crawled, origin: str) -> None:
+async def assert_no_page_requested(done: Crawled, origin: str) -> None:
     """Nothing is lost and nothing is given up: it waits."""
-    assert done.letters == {}
+    assert done.dead_letters == {}
     assert done.status.waiting == 1
     host = await done.host(origin)
     assert host.robots is not None and host.robots.verdict is RobotsVerdict.UNREACHABLE
@@ -207,8 +207,8 @@ async def test_an_unreachable_file_is_retried_with_backoff(tmp_path: Path) -> No
     """Six refusals, then the file: asked at growing distances, and nothing else is asked for before it came."""
     days = Days()
     sick, well = status("503 Service Unavailable"), rules("User-agent: *\nDisallow: /private\n")
-    manners = {"/robots.txt": one_after_the_other(*[sick] * 6, well), **pages("/a", "/private")}
-    async with Site(manners, now=days.time) as site, crawl_by_hand([site.url("/")], tmp_path, days) as crawling:
+    routes = {"/robots.txt": one_after_the_other(*[sick] * 6, well), **pages("/a", "/private")}
+    async with Site(routes, now=days.time) as site, crawl_by_hand([site.url("/")], tmp_path, days) as crawling:
         assert await crawling.run() is Ending.COMPLETE
     assert [hit.path for hit in site.hits] == ["/robots.txt"] * 7 + ["/", "/a"]
     assert gaps(site.hits[:7]) == pytest.approx([60, 120, 240, 480, 960, 1920], rel=0.01)
@@ -218,7 +218,7 @@ async def test_an_unreachable_file_is_retried_with_backoff(tmp_path: Path) -> No
     "trouble",
     [
         pytest.param(status("429 Too Many Requests"), id="429"),
-        pytest.param(given_up(PATIENCE_SECONDS, silent), id="timeout"),
+        pytest.param(given_up(TIMEOUT_SECONDS, silent), id="timeout"),
         pytest.param(reset, id="reset"),
         pytest.param(bomb, id="bomb"),
         pytest.param(cut_off, id="cut off"),
@@ -235,9 +235,9 @@ async def test_a_page_does_not_pay_for_its_robots_txt(tmp_path: Path, trouble: M
         await rounds()
         await trouble(exchange)
 
-    manners = {"/robots.txt": one_after_the_other(*[troubled] * 12, rules("")), **pages("/a")}
-    settings = {"fetch.total_timeout_seconds": PATIENCE_SECONDS}
-    async with Site(manners) as site, Site(pages(), "127.0.0.2") as other:
+    routes = {"/robots.txt": one_after_the_other(*[troubled] * 12, rules("")), **pages("/a")}
+    settings = {"fetch.total_timeout_seconds": TIMEOUT_SECONDS}
+    async with Site(routes) as site, Site(pages(), "127.0.0.2") as other:
         seeds = [site.url("/"), other.url("/")]  # a crawl that nobody has answered yet would not wait
         async with crawl_by_hand(seeds, tmp_path, days, settings) as crawling:
             assert await crawling.run() is Ending.COMPLETE
@@ -253,9 +253,9 @@ async def test_the_last_good_copy_serves_for_24_hours(tmp_path: Path) -> None:
     good = rules("User-agent: *\nDisallow: /private\n")
     robots = changing(lambda: good if days.time() < hour / 2 else status("503 Service Unavailable"))
     paths = [f"/{number}" for number in range(60)]
-    manners = {"/robots.txt": robots, **pages("/private", *paths)}
+    routes = {"/robots.txt": robots, **pages("/private", *paths)}
     seldom = {"politeness.rate_per_second": 1 / 1800}
-    async with Site(manners, now=days.time) as site, crawl_by_hand([site.url("/")], tmp_path, days, seldom) as crawling:
+    async with Site(routes, now=days.time) as site, crawl_by_hand([site.url("/")], tmp_path, days, seldom) as crawling:
         days.at(40 * hour, crawling.stop)
         assert await crawling.run() is Ending.INTERRUPTED
         host = await crawling.database.host(site.origin)
@@ -305,7 +305,7 @@ async def test_a_redirect_to_a_private_address_is_blocked(tmp_path: Path, target
     async with Site({"/robots.txt": moved(target), **pages("/a")}) as site:
         done = await crawl([site.url("/")], tmp_path)
         assert asked(site) == []
-    await assert_hands_off(done, site.origin)
+    await assert_no_page_requested(done, site.origin)
     verdict, why = robots_of(await done.host(site.origin))
     assert (verdict, "is not a public address" in why) == (RobotsVerdict.UNREACHABLE, True)
 
@@ -338,7 +338,7 @@ async def test_a_gzip_bomb_is_unreachable(tmp_path: Path) -> None:
     async with Site({"/robots.txt": bomb, **pages("/a")}) as site:
         done = await crawl([site.url("/")], tmp_path)
         assert asked(site) == []
-    await assert_hands_off(done, site.origin)
+    await assert_no_page_requested(done, site.origin)
 
 
 async def test_an_html_page_sent_as_robots_txt_allows_and_is_flagged(tmp_path: Path) -> None:
@@ -374,9 +374,9 @@ async def test_rules_that_change_mid_crawl_apply_to_queued_urls(tmp_path: Path) 
     days = Days()
     paths = [f"/section/{number}" for number in range(20)]
     robots = one_after_the_other(rules("User-agent: *\nAllow: /\n"), rules("User-agent: *\nDisallow: /section\n"))
-    manners = {"/robots.txt": robots, **pages(*paths)}
+    routes = {"/robots.txt": robots, **pages(*paths)}
     slow = {"politeness.rate_per_second": 1 / 600, "politeness.robots_ttl_seconds": 3600.0}
-    async with Site(manners) as site, crawl_by_hand([site.url("/")], tmp_path, days, slow) as crawling:
+    async with Site(routes) as site, crawl_by_hand([site.url("/")], tmp_path, days, slow) as crawling:
         assert await crawling.run() is Ending.COMPLETE
         order = [hit.path for hit in site.hits]
         refused = [visit for visit in crawling.visits if outcome_label(visit.outcome) == "refused:robots"]
@@ -387,17 +387,17 @@ async def test_rules_that_change_mid_crawl_apply_to_queued_urls(tmp_path: Path) 
 
 
 async def test_a_redirect_into_a_disallowed_path_is_not_fetched(tmp_path: Path) -> None:
-    manners = {
+    routes = {
         "/robots.txt": rules("User-agent: *\nDisallow: /private\n"),
         **pages("/open", "/in"),
         "/in": moved("/private/page"),
         "/private/page": page("/"),
     }
-    async with Site(manners) as site:
+    async with Site(routes) as site:
         done = await crawl([site.url("/")], tmp_path)
         assert done.ending is Ending.COMPLETE
         assert sorted(asked(site)) == ["/", "/in", "/open"]
-        history = await done.life(site.url("/private/page"))
+        history = await done.history(site.url("/private/page"))
     assert history.page is None
     assert outcome_label(history.visits[-1].outcome) == "refused:robots"
 
@@ -413,8 +413,8 @@ async def test_crawl_delay_is_used_or_ignored(tmp_path: Path, delay: str, gap: f
     """At a pace of five pages a second without it. A host in the slow lane, a page a day, keeps no other waiting."""
     days = Days()
     robots = rules(f"User-agent: *\nCrawl-delay: {delay}\nDisallow: /private\n")
-    manners = {"/robots.txt": robots, **pages("/a", "/b", "/c")}
-    async with Site(manners, now=days.time) as site, Site(pages("/a", "/b"), "127.0.0.2", now=days.time) as other:
+    routes = {"/robots.txt": robots, **pages("/a", "/b", "/c")}
+    async with Site(routes, now=days.time) as site, Site(pages("/a", "/b"), "127.0.0.2", now=days.time) as other:
         seeds = [site.url("/"), other.url("/")]
         async with crawl_by_hand(seeds, tmp_path, days, {"politeness.rate_per_second": 5.0}) as crawling:
             assert await crawling.run() is Ending.COMPLETE
@@ -445,10 +445,10 @@ async def test_crawl_delay_is_used_or_ignored(tmp_path: Path, delay: str, gap: f
 async def test_meta_robots_and_x_robots_tag(
     tmp_path: Path, head: str, headers: dict[str, str], is_stored: bool, is_followed: bool
 ) -> None:
-    manners = {"/": page("/linked", head=head, headers=headers), "/linked": page()}
-    async with Site(manners) as site:
+    routes = {"/": page("/linked", head=head, headers=headers), "/linked": page()}
+    async with Site(routes) as site:
         done = await crawl([site.url("/")], tmp_path)
         assert asked(site) == (["/", "/linked"] if is_followed else ["/"])
     assert (site.url("/") in done.pages) is is_stored
     assert (site.url("/linked") in done.pages) is is_followed
-    assert done.letters == {}
+    assert done.dead_letters == {}

@@ -34,10 +34,10 @@ async def said(commands: Sequence[Sequence[str]], cwd: Path) -> list[str]:
 
 async def test_pages_jsonl_has_a_line_a_page_for_every_reader_and_says_the_same_as_export(tmp_path: Path) -> None:
     paths = [f"/{number}" for number in range(5)]
-    manners = {path: serves(page(f"{path} {ACTS}").replace(b"</p>", ACTS.encode() + b"</p>")) for path in paths}
+    routes = {path: serves(page(f"{path} {ACTS}").replace(b"</p>", ACTS.encode() + b"</p>")) for path in paths}
     paths.append("/plain.txt")
-    manners["/plain.txt"] = serves((f"Some words {ACTS}. " * 50).encode(), "text/plain; charset=utf-8")
-    async with Site({"/": hub(*paths), **manners}) as site:
+    routes["/plain.txt"] = serves((f"Some words {ACTS}. " * 50).encode(), "text/plain; charset=utf-8")
+    async with Site({"/": hub(*paths), **routes}) as site:
         await crawl([site.url("/")], tmp_path / "out")
         [exported] = await said([["export", "--dir", "out"]], tmp_path)
     written = (tmp_path / "out" / "pages.jsonl").read_text(encoding="utf-8")

@@ -42,7 +42,7 @@ def chunked(body: bytes) -> Manner:
         pytest.param(chunked(large_sitemap()), id="without a length"),
         pytest.param(serves(gzip.compress(large_sitemap()), "application/gzip"), id="a gzip file"),
         pytest.param(
-            serves(gzip.compress(large_sitemap()), "text/xml", Content_Encoding="gzip"), id="packed for the way"
+            serves(gzip.compress(large_sitemap()), "text/xml", Content_Encoding="gzip"), id="Content-Encoding"
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The workers of a cluster under trial: the real program, killed, put to sleep and replaced, as often as it takes."""
+"""The worker processes of a cluster soak: started, killed, paused and replaced."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ TRY_AGAIN_SECONDS = 1.0
 END_SECONDS = 45.0
 RECOVER_SECONDS = 20.0
 AWAY_CODES = frozenset({2, 5})
-"""How a worker ends that finds a server away when it starts: whoever runs it starts it again."""
-TAKEN_FOR_DEAD = "this worker was taken for dead"
+"""Exit code of a worker whose server is down at the start; the supervisor restarts it."""
+LEASE_EXPIRED = "worker lease expired"
+"""Logged by a worker that was declared dead."""
 TRACEBACK = "Traceback (most recent call last)"
 
 
 class Member:
-    """One process of the program."""
+    """One worker process."""
 
     def __init__(self, name: str, process: asyncio.subprocess.Process, words: Path) -> None:
         self.name = name
@@ -39,8 +40,8 @@ class Member:
             os.killpg(self.process.pid, number)
 
 
-class Crew:
-    """Workers in their slots. `keep` sees to it that there is one in each; what ends on its own accord is a trouble."""
+class SoakWorkers:
+    """Workers by slot. `keep` replaces killed workers; a worker that exits by itself is an error."""
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class Crew:
         slots: int,
         of_the_first: Sequence[str] = (),
     ) -> None:
-        """`of_the_first`: options of whoever works in the first slot."""
+        """`of_the_first`: options of the worker in slot 0."""
         self._of_the_first = of_the_first
         self._home = home
         self._environment = {
@@ -66,12 +67,12 @@ class Crew:
         self.troubles: list[str] = []
         self.kills = 0
         self.refused_starts = 0
-        """Starts in vain, because a server was away just then."""
+        """Starts that failed because a server was down."""
 
     # -- workers --------------------------------------------------------------------------------------------
 
     async def keep(self) -> None:
-        """Until it is cancelled."""
+        """Keep one worker per slot until cancelled."""
         while True:
             for slot, member in enumerate(self._members):
                 if member is not None and member.process.returncode is not None:
@@ -89,7 +90,7 @@ class Crew:
             self.kills += 1
 
     async def sleep(self, slot: int, seconds: float) -> str:
-        """It does nothing for so long, and knows nothing of it; who it was, or nobody when it had not come yet."""
+        """Pause the worker with SIGSTOP; returns its name, or nothing when the slot is empty."""
         member = self._members[slot]
         if member is None:
             return ""
@@ -101,7 +102,7 @@ class Crew:
         return member.name
 
     async def end(self) -> None:
-        """All of them gently; who does not go is a trouble."""
+        """Stop all workers; one that does not end is an error."""
         members = [member for member in self._members if member is not None]
         self._members = [None] * len(self._members)
         for member in members:
@@ -116,7 +117,7 @@ class Crew:
                 self.troubles.append(f"{member.name} ended with {code} when it was stopped: {last_words(member)}")
 
     def kill_all(self) -> None:
-        """Leave nothing behind, whatever happened."""
+        """Kill every process that is left."""
         for member in self._all:
             if member.process.returncode is None:
                 member.send(signal.SIGKILL)
@@ -124,7 +125,7 @@ class Crew:
     # -- other commands -------------------------------------------------------------------------------------
 
     async def command(self, *arguments: str) -> tuple[int, str]:
-        """Run the program to its end; its exit code and what it said."""
+        """Run a command; returns its exit code and output."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "tenax", *arguments),
             stdin=asyncio.subprocess.DEVNULL,
@@ -137,7 +138,7 @@ class Crew:
         return process.returncode, said.decode(errors="replace").strip()
 
     async def recover(self) -> None:
-        """As a person would: again, when the server is away just now."""
+        """Run `tenax recover`, again when the server is down."""
         deadline = time.monotonic() + RECOVER_SECONDS
         while time.monotonic() < deadline:
             code, said = await self.command("recover")
@@ -146,15 +147,15 @@ class Crew:
             await asyncio.sleep(TRY_AGAIN_SECONDS)
         self.troubles.append(f"`tenax recover` ended with {code}: {said}")
 
-    # -- what they said -------------------------------------------------------------------------------------
+    # -- output --------------------------------------------------------------------------------------------
 
     @property
     def started(self) -> int:
         return len(self._all)
 
     def taken_for_dead(self) -> list[str]:
-        """Who found that others had given it up."""
-        return [member.name for member in self._all if TAKEN_FOR_DEAD in _said(member)]
+        """Workers whose lease had expired."""
+        return [member.name for member in self._all if LEASE_EXPIRED in _said(member)]
 
     def tracebacks(self) -> list[str]:
         return [f"{member.name} left a traceback: see {member.words}" for member in self._all if _broke(member)]
@@ -178,7 +179,7 @@ class Crew:
         self._all.append(member)
 
     def _judge(self, slot: int, member: Member) -> None:
-        """One has ended. Killed by us it is replaced when that is due."""
+        """Handle an ended worker. One that we killed is replaced after its delay."""
         if member.is_killed:
             return
         self._due_at[slot] = time.monotonic() + TRY_AGAIN_SECONDS
