@@ -35,6 +35,7 @@ from tenax.crawl.reader.messages import ExtractJob
 from tenax.crawl.reader.read_page import extract_page
 from tenax.crawl.single_page import MAX_CPU_SECONDS, explain_page, read
 from tenax.extract.budget import CpuBudget
+from tenax.extract.html.feed import Feeder
 from tenax.extract.html.parser import parse
 from tenax.model import Source
 from tenax.runtime.cpu_time import GRACE_SECONDS, ProcessLimit, cpu_seconds
@@ -116,11 +117,11 @@ _URL_LIST_MODES: Final = ("native",)
 _parsing = 0.0
 
 
-def _timed_parse(html: bytes, budget: CpuBudget | None = None) -> object:
+def _timed_parse(html: bytes, budget: CpuBudget | None = None, feeder: Feeder | None = None) -> object:
     global _parsing
     began = cpu_seconds()
     try:
-        return parse(html, budget)
+        return parse(html, budget, feeder)
     finally:
         _parsing += cpu_seconds() - began
 

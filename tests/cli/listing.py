@@ -13,7 +13,7 @@ from tenax.cli import main
 HURRIED = ("--set", "politeness.rate_per_second=0", "--set", "fetch.fallbacks=")
 
 
-class Told(NamedTuple):
+class TerminalOutput(NamedTuple):
     code: int
     out: str
     err: str
@@ -30,6 +30,6 @@ class Listing:
         self._verb = verb
         self._capsys = capsys
 
-    async def __call__(self, *arguments: str) -> Told:
+    async def __call__(self, *arguments: str) -> TerminalOutput:
         code = await asyncio.to_thread(main, [self._verb, *arguments, *HURRIED])
-        return Told(code, *self._capsys.readouterr())
+        return TerminalOutput(code, *self._capsys.readouterr())

@@ -11,12 +11,12 @@ from tenax.cli.commands.db import _Progress
 from tenax.clock import SteadyClock
 from tenax.config import DatabaseConfig
 from tenax.database.postgres import PostgresDatabase
-from tests.contracts.database import Manners, candidate
+from tests.contracts.database import FixedPace, candidate
 from tests.servers.redis import RedisServer
 
 
 async def admitted(url: str, count: int) -> None:
-    database = await PostgresDatabase.open(url, DatabaseConfig(), SteadyClock(), Manners())
+    database = await PostgresDatabase.open(url, DatabaseConfig(), SteadyClock(), FixedPace())
     await database.admit([candidate(f"https://a.test/{number}") for number in range(count)])
     await database.close()
 

@@ -14,7 +14,7 @@ from tenax.fetch.body_budget import BodyBudget, MemoryReservation
 from tenax.model import Deferred, Failed, Refused
 from tests.contracts.transport import Made, Rig
 from tests.loops import FAULT_SECONDS, outlasted, reached, rounds
-from tests.site.server import Exchange, Manner, Site
+from tests.site.server import Behaviour, Exchange, Site
 
 MB = 1024 * 1024
 CAP_BYTES = 10 * MB
@@ -23,7 +23,7 @@ TEXT = b"All the same, and much of it. " * 100_000
 NOISE = random.Random(18).randbytes(3 * MB)
 
 
-def sent(body: bytes, coding: str = "", *, chunked: bool = False) -> Manner:
+def sent(body: bytes, coding: str = "", *, chunked: bool = False) -> Behaviour:
     data = gzip.compress(body) if coding else body
     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: {coding or 'identity'}\r\n"
 
@@ -45,7 +45,7 @@ async def until_closed(exchange: Exchange) -> None:
     exchange.hang_up()
 
 
-BODIES: dict[str, tuple[Manner, bytes]] = {
+BODIES: dict[str, tuple[Behaviour, bytes]] = {
     "/gzip": (sent(TEXT, "gzip"), TEXT),
     "/gzip-in-pieces": (sent(TEXT, "gzip", chunked=True), TEXT),
     "/large-gzip": (sent(NOISE, "gzip"), NOISE),
@@ -67,12 +67,12 @@ class BodyRoomContract:
 
     @pytest.mark.parametrize("path", BODIES)
     async def test_a_body_waits_for_room_and_comes_whole(self, path: str) -> None:
-        manner, body = BODIES[path]
+        behaviour, body = BODIES[path]
         bodies = BodyBudget(LIMIT_BYTES, concurrency=100)
         before, first, room = bodies.open_reservation(), bodies.open_reservation(), bodies.open_reservation()
         assert before.try_reserve(bodies.limit_bytes * 3 // 4)
         await asyncio.wait_for(first.reserve(MB), FAULT_SECONDS)  # the only one that may go beyond
-        async with Site({path: manner}) as site, Rig(self.made) as rig:
+        async with Site({path: behaviour}) as site, Rig(self.made) as rig:
             asking = asyncio.ensure_future(self.get(rig, site.url(path), room))
             await reached(lambda: bodies.waiting == 1, "the body to wait")
             assert room.reserved_bytes <= MB, "what is not wanted yet is not decoded"
@@ -91,9 +91,9 @@ class BodyRoomContract:
 
     @pytest.mark.parametrize("path", BODIES)
     async def test_a_body_larger_than_all_there_is_comes_when_it_is_alone(self, path: str) -> None:
-        manner, body = BODIES[path]
+        behaviour, body = BODIES[path]
         bodies = BodyBudget(MB, concurrency=100)
-        async with Site({path: manner}) as site, Rig(self.made) as rig:
+        async with Site({path: behaviour}) as site, Rig(self.made) as rig:
             answer = await self.get(rig, site.url(path), bodies.open_reservation())
             assert isinstance(answer, Response), answer
             assert answer.body == body

@@ -48,7 +48,7 @@ from tests.loops import FAULT_SECONDS
 Opened = Callable[[], Awaitable[Database]]
 
 
-class Manners:
+class FixedPace:
     """The simplest pace rules: one visit of a host at a time, a second apart."""
 
     def __init__(self) -> None:
@@ -164,8 +164,8 @@ class DatabaseContract:
         return ManualClock()
 
     @pytest.fixture
-    def pace_rules(self) -> Manners:
-        return Manners()
+    def pace_rules(self) -> FixedPace:
+        return FixedPace()
 
     # -- once -----------------------------------------------------------------------------------------------
 
@@ -321,7 +321,9 @@ class DatabaseContract:
         assert history is not None and history.due is not None
         assert history.due > clock.now() + 4000, "a small correction moves nothing"
 
-    async def test_one_visit_of_a_host_at_a_time(self, opened: Opened, clock: ManualClock, pace_rules: Manners) -> None:
+    async def test_one_visit_of_a_host_at_a_time(
+        self, opened: Opened, clock: ManualClock, pace_rules: FixedPace
+    ) -> None:
         pace_rules.pace = 0.0
         database = await opened()
         await database.admit(
@@ -332,7 +334,7 @@ class DatabaseContract:
         assert await claim_soon(database) is None
 
     async def test_as_many_visits_of_a_host_as_its_connections_allow(
-        self, opened: Opened, clock: ManualClock, pace_rules: Manners
+        self, opened: Opened, clock: ManualClock, pace_rules: FixedPace
     ) -> None:
         pace_rules.pace, pace_rules.most = 0.0, 3
         database = await opened()

@@ -16,7 +16,7 @@ from tenax.database import Admission, Database, PageFilter
 from tenax.database.duplicates import MAX_PAGES_PER_KEY
 from tenax.extract.text import fingerprint
 from tenax.model import PageLink
-from tests.contracts.database import Manners, Opened, candidate, claimed, drain, page_of, visit_of
+from tests.contracts.database import FixedPace, Opened, candidate, claimed, drain, page_of, visit_of
 from tests.contracts.stored_copies import life_of
 
 A, B, C, D = (f"https://{name}.test/1" for name in "abcd")
@@ -273,7 +273,7 @@ class DuplicatesContract:
     # -- bounds -------------------------------------------------------------------------------------------------
 
     async def test_a_band_that_many_share_makes_no_duplicate_dear(
-        self, opened: Opened, clock: ManualClock, alike: Alike, pace_rules: Manners
+        self, opened: Opened, clock: ManualClock, alike: Alike, pace_rules: FixedPace
     ) -> None:
         """Pages of one template: they share a band and no more, so none is a duplicate of another."""
         database = await opened()

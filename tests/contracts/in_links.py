@@ -12,7 +12,7 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.database import Database
 from tenax.model import SECONDS_PER_POINT, Candidate, Claim, Plan, Priority, Reschedule, Source, in_link_points
-from tests.contracts.database import Manners, Opened, candidate, claim_soon, claimed, drain, visit_of
+from tests.contracts.database import FixedPace, Opened, candidate, claim_soon, claimed, drain, visit_of
 from tests.contracts.stored_copies import life_of
 from tests.contracts.url_lists import reopened
 
@@ -93,7 +93,7 @@ class InLinksContract:
         assert await due_of(database, LAST) == due - FOUR_LINKS
 
     async def test_pages_that_come_together_count_each(
-        self, opened: Opened, clock: ManualClock, pace_rules: Manners
+        self, opened: Opened, clock: ManualClock, pace_rules: FixedPace
     ) -> None:
         """As many as one transaction has, for a task that is new in it."""
         pace_rules.most, pace_rules.pace = 8, 0.0
@@ -144,7 +144,7 @@ class InLinksContract:
 
     @pytest.mark.parametrize("seed", range(4))
     async def test_whatever_links_to_what_each_is_visited_once(
-        self, opened: Opened, clock: ManualClock, pace_rules: Manners, seed: int
+        self, opened: Opened, clock: ManualClock, pace_rules: FixedPace, seed: int
     ) -> None:
         """Several visits at a time, at two hosts that link to each other."""
         rng = random.Random(seed)

@@ -36,8 +36,8 @@ from tenax.model import (
 )
 from tests.contracts.transport import SELF_SIGNED, Made, Names, Rig, unused_port
 from tests.loops import FAULT_SECONDS, outlasted, reached
-from tests.site.behaviours import MANNERS, PAGE
-from tests.site.proxies import VOUCHED, LocalProxy, Manner, vouched_tls
+from tests.site.behaviours import BEHAVIOURS, PAGE
+from tests.site.proxies import VOUCHED, Behaviour, LocalProxy, vouched_tls
 from tests.site.server import Exchange, Site
 
 SECRET = "s3cret"
@@ -112,7 +112,7 @@ class ProxiedContract:
 
     @pytest.fixture
     async def secure_site(self) -> AsyncIterator[Site]:
-        async with Site(MANNERS, tls=vouched_tls()) as site:
+        async with Site(BEHAVIOURS, tls=vouched_tls()) as site:
             yield site
 
     # -- each kind of proxy ---------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ class ProxiedContract:
         saw_no_secrets(site)
 
     async def test_ipv6_targets(self) -> None:
-        async with Site(MANNERS, host="::1") as site, LocalProxy("socks5") as by_socks, LocalProxy() as by_connect:
+        async with Site(BEHAVIOURS, host="::1") as site, LocalProxy("socks5") as by_socks, LocalProxy() as by_connect:
             url = f"http://[::1]:{site.port}/page"
             async with self.by(by_socks.url(), allow="::1/128", ports=(site.port,)) as transport:
                 assert (await got(transport, Request(url, 1_000_000, FAULT_SECONDS))).body == PAGE
@@ -172,7 +172,7 @@ class ProxiedContract:
     async def test_users_of_one_proxy_do_not_share_its_tunnels(self) -> None:
         """The first is banned by a 403: later requests must use the second, though the first has an open connection."""
         async with (
-            Site({**MANNERS, "/403": _status}, tls=vouched_tls()) as site,
+            Site({**BEHAVIOURS, "/403": _status}, tls=vouched_tls()) as site,
             LocalProxy() as proxy,
             self.by(proxy.url("one", "x"), proxy.url("two", "x"), ports=(site.port,)) as transport,
         ):
@@ -226,7 +226,7 @@ class ProxiedContract:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(SELF_SIGNED)
         async with (
-            Site(MANNERS, tls=context) as site,
+            Site(BEHAVIOURS, tls=context) as site,
             LocalProxy(through) as proxy,
             self.by(proxy.url(), ports=(site.port,)) as transport,
         ):
@@ -264,9 +264,9 @@ class ProxiedContract:
         ],
     )
     async def test_a_proxy_that_fails_is_named_and_the_next_one_serves(
-        self, secure_site: Site, scheme: ProxyScheme, manner: Manner, why: str
+        self, secure_site: Site, scheme: ProxyScheme, behaviour: Behaviour, why: str
     ) -> None:
-        async with LocalProxy(scheme, manner) as broken, LocalProxy() as sound:
+        async with LocalProxy(scheme, behaviour) as broken, LocalProxy() as sound:
             async with self.by(broken.url("me", SECRET), ports=(secure_site.port,)) as transport:
                 failed = await failure(transport, page_of(secure_site))
                 assert failed == Failed(f"proxy {broken.name}: {why}", FailureKind.PROXY)
@@ -453,7 +453,7 @@ class ProxiedContract:
         """Through a tunnel, so the answer is the site's own."""
         clock = ManualClock()
         async with (
-            Site({**MANNERS, f"/{status}": _status}, tls=vouched_tls() if scheme == "http" else None) as site,
+            Site({**BEHAVIOURS, f"/{status}": _status}, tls=vouched_tls() if scheme == "http" else None) as site,
             LocalProxy(scheme) as first,
             LocalProxy(scheme) as second,
             self.by(first.url(), second.url(), clock=clock, ports=(site.port,)) as transport,
@@ -524,5 +524,5 @@ class ProxiedContract:
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asking
-            proxy.manner = "works"
+            proxy.behaviour = "works"
             assert (await got(transport, page_of(secure_site))).body == PAGE

@@ -34,7 +34,7 @@ from tenax.model import (
     Unchanged,
     Visit,
 )
-from tests.contracts.database import Manners, Opened, candidate, claim_soon, claimed, drain, page_of, visit_of
+from tests.contracts.database import FixedPace, Opened, candidate, claim_soon, claimed, drain, page_of, visit_of
 
 URL = "https://a.test/1"
 NOT_FOUND = Failed("HTTP 404", FailureKind.NOT_FOUND, status=404)
@@ -377,7 +377,7 @@ class StoredCopiesContract:
         assert await database.start_recrawl(clock.now() - 1) == 0, "it was visited after that"
 
     async def test_a_recrawl_of_many_hosts_beyond_the_window(
-        self, opened: Opened, clock: ManualClock, pace_rules: Manners
+        self, opened: Opened, clock: ManualClock, pace_rules: FixedPace
     ) -> None:
         pace_rules.pace = 0.0
         database = await opened()

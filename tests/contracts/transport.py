@@ -28,7 +28,7 @@ from tenax.fetch.guard import Guard
 from tenax.fetch.proxies import ProxyPools
 from tenax.model import Deferred, Failed, FailureKind, Refused
 from tests.loops import FAULT_SECONDS, ROUNDS, outlasted, reached, rounds
-from tests.site.behaviours import BOMBS, ENCODED, LARGE, LINES, MANNERS, PAGE
+from tests.site.behaviours import BEHAVIOURS, BOMBS, ENCODED, LARGE, LINES, PAGE
 from tests.site.server import Exchange, Site
 
 CAP_BYTES = 1024 * 1024
@@ -499,7 +499,7 @@ class TransportContract:
     async def test_tls_that_nobody_vouches_for(self, rig: Rig) -> None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(SELF_SIGNED)
-        async with Site(MANNERS, tls=context) as site:
+        async with Site(BEHAVIOURS, tls=context) as site:
             failed = await rig.failure(site.url("/page"), verify=True)
             assert failed == Failed("TLS: self-signed certificate", FailureKind.TLS, is_site_wide=True)
             assert site.hits == []
@@ -556,7 +556,7 @@ class TransportContract:
 
     async def test_a_name_that_the_system_knows_otherwise_leads_where_the_guard_said(self, site: Site) -> None:
         names = Names(localhost=("127.0.0.2",))
-        async with Site(MANNERS, "127.0.0.2", site.port) as pinned, Rig(self.made, names=names) as rig:
+        async with Site(BEHAVIOURS, "127.0.0.2", site.port) as pinned, Rig(self.made, names=names) as rig:
             assert (await rig.page(f"http://localhost:{site.port}/page")).body == PAGE
             assert (len(pinned.hits), site.connections) == (1, 0)
 
@@ -566,7 +566,7 @@ class TransportContract:
 
     async def test_a_request_that_was_received_is_not_repeated_at_another_address(self, site: Site) -> None:
         names = Names(two_example=("127.0.0.1", "127.0.0.2"))
-        async with Site(MANNERS, "127.0.0.2", site.port) as second, Rig(self.made, names=names) as rig:
+        async with Site(BEHAVIOURS, "127.0.0.2", site.port) as second, Rig(self.made, names=names) as rig:
             assert (await rig.failure(f"http://two.example:{site.port}/hang-up")).kind is FailureKind.RESET
             assert second.connections == 0
 

@@ -325,8 +325,8 @@ class Pauses:
     def __init__(self) -> None:
         self.calls: list[tuple[str, bool]] = []
 
-    def __call__(self, reason: str, is_held: bool) -> None:
-        self.calls.append((reason, is_held))
+    def __call__(self, reason: str, is_paused: bool) -> None:
+        self.calls.append((reason, is_paused))
 
 
 async def reached(condition: Callable[[], bool]) -> None:

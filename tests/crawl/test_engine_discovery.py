@@ -14,7 +14,7 @@ from tenax.config.discovery import DiscoverySource
 from tenax.model import Ending, Fetched, Priority, Redirected, Refused, Rejected, Source
 from tests.crawling import HURRIED, SITE, Answered, Crawl, Sent, begun, linking
 
-ELSEWHERE = "https://maps.b.test"
+OTHER_HOST = "https://maps.b.test"
 SITEMAPS = DiscoveryConfig(sources=("links", "sitemaps"), guesses="always")
 FEEDS = DiscoveryConfig(sources=("links", "feeds"), guesses="always")
 PAGINATION = DiscoveryConfig(sources=("links", "pagination"), guesses="always")
@@ -116,21 +116,24 @@ async def test_sitemaps_within_sitemaps_are_read_each_once_and_what_they_name_is
 async def test_a_sitemap_on_another_host_that_robots_txt_names_is_read_but_scope_holds(crawl_of: Making) -> None:
     crawl = await crawl_of(
         {
-            "/robots.txt": f"Sitemap: {ELSEWHERE}/a.xml\n",
-            f"{ELSEWHERE}/a.xml": urlset("/mine", f"{ELSEWHERE}/theirs", "https://c.test/others"),
-            f"{ELSEWHERE}/theirs": linking(),
+            "/robots.txt": f"Sitemap: {OTHER_HOST}/a.xml\n",
+            f"{OTHER_HOST}/a.xml": urlset("/mine", f"{OTHER_HOST}/theirs", "https://c.test/others"),
+            f"{OTHER_HOST}/theirs": linking(),
             **stories("/mine"),
         },
         SITEMAPS,
     )
     assert await crawl.run() is Ending.COMPLETE
     assert sorted(crawl.stored) == ["/", "/mine"]
-    assert [url for url in crawl.web.asked if "a.test" not in url] == [f"{ELSEWHERE}/robots.txt", f"{ELSEWHERE}/a.xml"]
-    assert (await crawl.life(f"{ELSEWHERE}/a.xml")).visits[-1].refusals == {"scope": 2}
+    assert [url for url in crawl.web.asked if "a.test" not in url] == [
+        f"{OTHER_HOST}/robots.txt",
+        f"{OTHER_HOST}/a.xml",
+    ]
+    assert (await crawl.life(f"{OTHER_HOST}/a.xml")).visits[-1].refusals == {"scope": 2}
 
 
 async def test_an_index_leads_to_no_host_that_neither_seeds_nor_robots_txt_name(crawl_of: Making) -> None:
-    crawl = await crawl_of({"/sitemap.xml": index(f"{ELSEWHERE}/a.xml")}, SITEMAPS)
+    crawl = await crawl_of({"/sitemap.xml": index(f"{OTHER_HOST}/a.xml")}, SITEMAPS)
     assert await crawl.run() is Ending.COMPLETE
     assert not [url for url in crawl.web.asked if "a.test" not in url]
 
@@ -156,15 +159,15 @@ async def test_a_redirected_sitemap_does_not_widen_the_scope(crawl_of: Making) -
     """The redirect target of a seed joins the scope; that of its sitemap does not."""
     crawl = await crawl_of(
         {
-            "/": linking(f"{ELSEWHERE}/"),
+            "/": linking(f"{OTHER_HOST}/"),
             "/sitemap.xml": (301, "/maps"),
-            "/maps": (302, f"{ELSEWHERE}/a.xml"),
-            f"{ELSEWHERE}/a.xml": urlset(f"{ELSEWHERE}/theirs"),
+            "/maps": (302, f"{OTHER_HOST}/a.xml"),
+            f"{OTHER_HOST}/a.xml": urlset(f"{OTHER_HOST}/theirs"),
         },
         SITEMAPS,
     )
     assert await crawl.run() is Ending.COMPLETE
-    assert (await crawl.life("/maps")).visits[-1].outcome == Redirected(302, f"{ELSEWHERE}/a.xml", "scope")
+    assert (await crawl.life("/maps")).visits[-1].outcome == Redirected(302, f"{OTHER_HOST}/a.xml", "scope")
     assert not [url for url in crawl.web.asked if "a.test" not in url]
 
 

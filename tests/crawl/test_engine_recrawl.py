@@ -193,10 +193,10 @@ async def test_interval_bounds_hold_and_a_site_may_have_its_own(crawl_of: Making
 async def test_the_schedule_says_what_is_due_when_and_why(crawl_of: Making, clock: ManualClock) -> None:
     crawl = await crawl_of({"/": linking("/a"), "/a": text(0)})
     await crawl.run()
-    agenda = await crawl.database.due_tasks(5)
-    assert sum(agenda.due_within.values()) == 2
-    assert agenda.due_within["now"] == 0
-    assert [line.why.partition(",")[0] for line in agenda.tasks] == ["new", "new"]
-    assert [line.due for line in agenda.tasks] == sorted(line.due for line in agenda.tasks)
+    due_tasks = await crawl.database.due_tasks(5)
+    assert sum(due_tasks.due_within.values()) == 2
+    assert due_tasks.due_within["now"] == 0
+    assert [line.why.partition(",")[0] for line in due_tasks.tasks] == ["new", "new"]
+    assert [line.due for line in due_tasks.tasks] == sorted(line.due for line in due_tasks.tasks)
     clock.advance(90 * DAY)
     assert (await crawl.database.due_tasks(0)).due_within["now"] == 2

@@ -22,7 +22,7 @@ from tenax.demo.site import expected_pages
 from tenax.errors import ConfigError, DatabaseBusy, NoPagesStored, NoSeedReachable, SinkError, StorageFull, UsageError
 from tenax.model import Ending
 from tests.site.hostile import page, serves
-from tests.site.server import Exchange, Manner, Site
+from tests.site.server import Behaviour, Exchange, Site
 
 SITE = Demo(hosts=1, pages_per_host=24, behaviours="none")
 FAST = Config(
@@ -257,7 +257,7 @@ def _rest(out: Path, after: int) -> list[bytes]:
     return (out / "pages.jsonl").read_bytes()[after:].splitlines()
 
 
-NOTHING_TO_SHOW: dict[str, tuple[str, dict[str, Manner]]] = {
+NOTHING_TO_SHOW: dict[str, tuple[str, dict[str, Behaviour]]] = {
     "not found": ("failed:not_found", {}),
     "closed by robots.txt": (
         "refused:robots",
@@ -304,15 +304,15 @@ async def test_a_recrawl_of_unchanged_pages_adds_nothing(seed: str, tmp_path: Pa
 async def test_a_recrawl_is_conditional_and_keeps_missing_pages(tmp_path: Path) -> None:
     texts = {"/": page("The seed", ["/same", "/other", "/down"]), "/other": page("Other")}
 
-    def versioned(path: str) -> Manner:
-        async def manner(exchange: Exchange) -> None:
+    def versioned(path: str) -> Behaviour:
+        async def behaviour(exchange: Exchange) -> None:
             tag = f'"{hash(texts[path])}"'
             if exchange.headers.get("if-none-match") == tag:
                 await exchange.send(b"HTTP/1.1 304 Not Modified\r\n\r\n")
             else:
                 await exchange.answer(texts[path], headers={"ETag": tag, "Content-Type": "text/html"})
 
-        return manner
+        return behaviour
 
     behaviours = {path: versioned(path) for path in ("/", "/other")}
     behaviours |= {"/same": serves(page("Without a validator")), "/down": serves(page("Not for long"))}

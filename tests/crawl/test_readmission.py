@@ -28,9 +28,9 @@ from tenax.database.links import pack_urls
 from tenax.database.sqlite import SqliteDatabase
 from tenax.model import Ending
 from tenax.urls.admit import admit_links, build_rules
-from tests.contracts.database import Manners, candidate, claimed, visit_of
+from tests.contracts.database import FixedPace, candidate, claimed, visit_of
 from tests.site.hostile import moves, page, serves
-from tests.site.server import Exchange, Manner, Site
+from tests.site.server import Behaviour, Exchange, Site
 
 FAST = Config(
     politeness=PolitenessConfig(rate_per_second=0, connections_per_host=4),
@@ -49,7 +49,7 @@ def config(settings: Mapping[str, Any]) -> Config:
     return msgspec.structs.replace(FAST, **changed)
 
 
-def own(title: str, *links: str, head: str = "") -> Manner:
+def own(title: str, *links: str, head: str = "") -> Behaviour:
     """A page with words of its own, which is no duplicate."""
     words = " ".join(f"{title}word{number}" for number in range(80))
     return serves(page(f"{title}{head}", links, words=words))
@@ -60,14 +60,14 @@ async def lists(exchange: Exchange) -> None:
     await own(f"list{exchange.path[-1]}")(exchange)
 
 
-def urlset(*urls: str, padding: int = 0) -> Manner:
+def urlset(*urls: str, padding: int = 0) -> Behaviour:
     entries = "".join(f"<url><loc>{url}</loc></url>{' ' * padding}" for url in urls)
     return serves(
         f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</urlset>'.encode(), "text/xml"
     )
 
 
-def feed(*urls: str) -> Manner:
+def feed(*urls: str) -> Behaviour:
     items = "".join(f"<item><title>t</title><link>{url}</link></item>" for url in urls)
     return serves(f'<rss version="2.0"><channel><title>f</title>{items}</channel></rss>'.encode(), "text/xml")
 
@@ -113,12 +113,12 @@ class SiteCrawl:
 
 
 @asynccontextmanager
-async def site_crawl(behaviours: Mapping[str, Manner], out: Path) -> AsyncIterator[SiteCrawl]:
+async def site_crawl(behaviours: Mapping[str, Behaviour], out: Path) -> AsyncIterator[SiteCrawl]:
     async with Site({"/robots.txt": serves(b"", "text/plain", "404 Not Found"), **behaviours}) as site:
         yield SiteCrawl(site, out)
 
 
-def small_site(origin: str) -> dict[str, Manner]:
+def small_site(origin: str) -> dict[str, Behaviour]:
     """Everything that a limit can cut off."""
     return {
         "/robots.txt": serves(
@@ -149,7 +149,7 @@ def small_site(origin: str) -> dict[str, Manner]:
 YEARS = range(2022, 1998, -1)
 
 
-def guessable_site() -> dict[str, Manner]:
+def guessable_site() -> dict[str, Behaviour]:
     """A list of five pages, two of them linked, and an archive of many years, one of them linked."""
     site = {"/": own("home", "/list/", "/news/2022/")}
     site["/list/"] = own("list1", "/list/page/2/", "/i1a", "/i1b")
@@ -163,7 +163,7 @@ def guessable_site() -> dict[str, Manner]:
 
 
 ALLOWED = {"guard.allow_networks": ("127.0.0.0/8",), "guard.ports": tuple(range(1, 65536))}
-SHORT_RESTS = {
+SHORT_BACKOFFS = {
     "hosts.budget_failures": 1000,
     "hosts.breaker_first_seconds": 0.01,
     "hosts.breaker_max_seconds": 0.02,
@@ -293,7 +293,7 @@ async def test_no_limit_keeps_back_what_is_not_guessed_at_all(tmp_path: Path) ->
 
 async def test_feeds_of_pages_that_were_too_deep(tmp_path: Path) -> None:
     async with site_crawl({"/": own("home", head=named("/f.xml")), "/f.xml": serves(b"")}, tmp_path) as crawl:
-        crawl.site._manners |= {"/f.xml": feed(f"{crawl.site.origin}/n"), "/n": own("news")}
+        crawl.site._behaviours |= {"/f.xml": feed(f"{crawl.site.origin}/n"), "/n": own("news")}
         first = await crawl.run({"discovery.sources": ("links", "feeds"), "crawl.max_depth": 0})
         assert (first.ending, first.asked) == (Ending.LIMITED, ["/"])
         assert "`crawl.max_depth`" in headline(await crawl.explain("/f.xml"))
@@ -379,7 +379,7 @@ async def test_a_redirect_out_of_the_rules_is_followed_when_they_are_wider(tmp_p
 
 async def test_links_of_duplicates_are_followed_when_that_is_wanted(tmp_path: Path) -> None:
     behaviours = {"/": own("home", "/a", "/b"), "/a": own("same", "/x"), "/b": own("same", "/y")}
-    async with site_crawl({**behaviours, "/x": own("exes"), "/y": own("whys")}, tmp_path) as crawl:
+    async with site_crawl({**behaviours, "/x": own("exes"), "/y": own("wise")}, tmp_path) as crawl:
         first = await crawl.run({"duplicates.follow": False})
         assert len({"/x", "/y"} - set(first.asked)) == 1
         more = await crawl.run({})
@@ -388,7 +388,7 @@ async def test_links_of_duplicates_are_followed_when_that_is_wanted(tmp_path: Pa
 
 async def test_feeds_that_were_not_wanted_are_read_when_they_are(tmp_path: Path) -> None:
     async with site_crawl({"/": own("home", head=named("/f.xml")), "/n": own("news")}, tmp_path) as crawl:
-        crawl.site._manners |= {"/f.xml": feed(f"{crawl.site.origin}/n")}
+        crawl.site._behaviours |= {"/f.xml": feed(f"{crawl.site.origin}/n")}
         first = await crawl.run({})
         assert (first.ending, first.asked, first.status.cut_off) == (Ending.COMPLETE, ["/"], {})
         assert "`discovery.sources`" in headline(await crawl.explain("/f.xml"))
@@ -431,7 +431,7 @@ async def test_other_rules_without_stored_links(tmp_path: Path) -> None:
 
 async def test_why_a_link_is_not_followed(tmp_path: Path) -> None:
     behaviours = {"/": own("home", "/a", "/b"), "/a": own("same", "/x"), "/b": own("same", "/y")}
-    async with site_crawl({**behaviours, "/x": own("exes"), "/y": own("whys")}, tmp_path) as crawl:
+    async with site_crawl({**behaviours, "/x": own("exes"), "/y": own("wise")}, tmp_path) as crawl:
         first = await crawl.run({"duplicates.follow": False})
         left = next(iter({"/x", "/y"} - set(first.asked)))
         assert "`duplicates.follow`" in headline(await crawl.explain(left))
@@ -556,7 +556,7 @@ async def test_one_url_that_breaks_its_connection_is_given_up(tmp_path: Path) ->
 
     links = [f"/{number}" for number in range(20)]
     behaviours = {"/": own("home", "/broken", *links), **{path: own(path[1:] * 5) for path in links}}
-    retries = {"fetch.retry_base_seconds": 0.01, "fetch.fallbacks": (), **SHORT_RESTS}
+    retries = {"fetch.retry_base_seconds": 0.01, "fetch.fallbacks": (), **SHORT_BACKOFFS}
     async with site_crawl({**behaviours, "/broken": resets}, tmp_path) as crawl:
         done = await crawl.run(retries)
         assert (done.ending, done.status.dead, done.status.pages) == (Ending.COMPLETE, 1, 21)
@@ -576,7 +576,7 @@ async def test_explain_knows_what_the_guard_of_the_crawl_allows(tmp_path: Path) 
 
 async def test_hosts_beyond_those_of_a_domain(tmp_path: Path) -> None:
     clock = ManualClock()
-    database = await SqliteDatabase.open(tmp_path / "tenax.db", DatabaseConfig(fsync=False), clock, Manners())
+    database = await SqliteDatabase.open(tmp_path / "tenax.db", DatabaseConfig(fsync=False), clock, FixedPace())
     seed = "https://a.example/"
     few = config({"crawl.scope": "any", "urls.hosts_per_domain": 1})
     rules = build_rules([seed], few, 2026)

@@ -21,12 +21,12 @@ from tenax.database.sqlite import SqliteDatabase
 from tenax.errors import DatabaseBusy
 from tenax.model import Priority, Source, Task
 from tenax.urls.admit import Rules, build_rules
-from tests.contracts.database import Manners
+from tests.contracts.database import FixedPace
 
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
-    database = await SqliteDatabase.open(tmp_path / "tenax.db", DatabaseConfig(), ManualClock(), Manners())
+    database = await SqliteDatabase.open(tmp_path / "tenax.db", DatabaseConfig(), ManualClock(), FixedPace())
     yield database
     await database.close()
 
@@ -171,7 +171,7 @@ async def test_concurrent_changes_are_both_applied(database: SqliteDatabase) -> 
 @pytest.mark.usefixtures("quick")
 async def test_of_many_changes_from_many_databases_none_is_lost(postgres: str) -> None:
     """Five changes by each of four workers, all at the same time."""
-    opening = (PostgresDatabase.open(postgres, DatabaseConfig(), ManualClock(), Manners()) for _ in range(4))
+    opening = (PostgresDatabase.open(postgres, DatabaseConfig(), ManualClock(), FixedPace()) for _ in range(4))
     databases = await asyncio.gather(*opening)
     try:
         books = [CrawlRules(database, rules(), is_shared=True) for database in databases for _ in range(5)]

@@ -36,9 +36,9 @@ UNLIMITED = msgspec.structs.replace(RULES, urls=msgspec.structs.replace(RULES.ur
 SELECTION, MONTH = "/shop?colour=red", "/months/12"
 
 
-def claim(path: str, source: Source = Source.LINK, held: StoredCopy | None = None) -> Claim:
+def claim(path: str, source: Source = Source.LINK, wait_of: StoredCopy | None = None) -> Claim:
     task = Task(SITE + path, SITE, 1, Priority.HIGH, source, f"{SITE}/months/11", NOW, NOW)
-    return Claim(task, HostRecord(SITE, "a.test"), Lease(1, 1, NOW + 60), held)
+    return Claim(task, HostRecord(SITE, "a.test"), Lease(1, 1, NOW + 60), wait_of)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def claim(path: str, source: Source = Source.LINK, held: StoredCopy | None = Non
         pytest.param(claim(SELECTION), GuessState(), NARROWED, "rules", id="refused by now"),
         pytest.param(claim(SELECTION), JUDGED, RULES, "facets", id="a selection like the others"),
         pytest.param(claim(SELECTION, Source.SEED), JUDGED, RULES, None, id="a person named it"),
-        pytest.param(claim(SELECTION, held=StoredCopy(NOW, 200)), JUDGED, RULES, None, id="it is stored already"),
+        pytest.param(claim(SELECTION, wait_of=StoredCopy(NOW, 200)), JUDGED, RULES, None, id="it is stored already"),
         pytest.param(claim(SELECTION), FRUITFUL, RULES, None, id="they are worth it"),
         pytest.param(claim(MONTH), SAME, RULES, "series", id="a month like the others"),
         pytest.param(claim(MONTH), GuessState(), RULES, None, id="a month"),

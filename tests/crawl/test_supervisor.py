@@ -30,7 +30,7 @@ async def reached(condition: Callable[[], bool]) -> None:
     raise AssertionError("the condition never became true")
 
 
-async def some_turns(supervisor: Supervisor, clock: ManualClock) -> None:
+async def some_iterations(supervisor: Supervisor, clock: ManualClock) -> None:
     """Until the supervisor has checked again, at the current time of the clock."""
     now = clock.now()
     await reached(lambda: supervisor._heartbeat_at == now)
@@ -53,11 +53,11 @@ async def test_a_stall_is_logged_with_the_oldest_visits(caplog: pytest.LogCaptur
     supervisor = Supervisor(clock, in_flight, lambda: begun, RESILIENCE, blocked_seconds=1e9, check_seconds=TICK)
     running = asyncio.ensure_future(supervisor.run())
     clock.advance(59)
-    await some_turns(supervisor, clock)
+    await some_iterations(supervisor, clock)
     assert supervisor.stalls == 0
     clock.advance(2)
     await reached(lambda: supervisor.stalls == 1)
-    await some_turns(supervisor, clock)
+    await some_iterations(supervisor, clock)
     assert supervisor.stalls == 1  # logged once, not at every check
     clock.advance(61)
     await reached(lambda: supervisor.stalls == 2)
@@ -86,7 +86,7 @@ async def test_an_unavailable_database_is_waited_for_however_long_it_takes() -> 
     running = asyncio.ensure_future(supervisor.run())
     for _ in range(10):
         clock.advance(86_400)
-        await some_turns(supervisor, clock)
+        await some_iterations(supervisor, clock)
     assert (supervisor.stalls, asked, running.done()) == (0, 0, False)
     is_away = False
     clock.advance(61)
@@ -112,7 +112,7 @@ async def test_a_database_that_notices_only_when_it_is_asked_is_waited_for() -> 
     clock.advance(61)
     await stalled_times(supervisor, 1)
     clock.advance(86_400)
-    await some_turns(supervisor, clock)
+    await some_iterations(supervisor, clock)
     assert (supervisor.stalls, running.done()) == (1, False)
     await ended(running)
 
@@ -124,12 +124,12 @@ async def test_a_crawl_that_progresses_or_backs_off_has_not_stalled() -> None:
     supervisor = Supervisor(clock, in_flight, lambda: last, RESILIENCE, blocked_seconds=1e9, check_seconds=TICK)
     running = asyncio.ensure_future(supervisor.run())
     clock.advance(1000)  # nothing in flight: every host backs off
-    await some_turns(supervisor, clock)
+    await some_iterations(supervisor, clock)
     last = clock.now()
     in_flight.append(("https://a.test/", last))
     for _ in range(5):  # slow, but one after the other ends
         clock.advance(50)
-        await some_turns(supervisor, clock)
+        await some_iterations(supervisor, clock)
         last = clock.now()
     await ended(running)
     assert (supervisor.stalls, supervisor.blocks) == (0, 0)
@@ -182,11 +182,11 @@ async def test_a_stall_that_outlasts_three_diagnoses_is_hopeless() -> None:
     clock = ManualClock()
     supervisor = stuck(clock, ask_database=ask)
     running = asyncio.ensure_future(supervisor.run())
-    await some_turns(supervisor, clock)
+    await some_iterations(supervisor, clock)
     for _ in range(3):
         clock.advance(61)
         await stalled_times(supervisor, asked + 1)
-        await some_turns(supervisor, clock)
+        await some_iterations(supervisor, clock)
     assert not running.done()
     clock.advance(61)
     error = await gave_up(running)
@@ -202,14 +202,14 @@ async def test_a_crawl_that_moves_again_begins_anew() -> None:
         clock, [("https://a.test/", last)], lambda: last, RESILIENCE, blocked_seconds=1e9, check_seconds=TICK
     )
     running = asyncio.ensure_future(supervisor.run())
-    await some_turns(supervisor, clock)
+    await some_iterations(supervisor, clock)
     for stalls in range(1, 7):
         clock.advance(61)
         await stalled_times(supervisor, stalls)
-        await some_turns(supervisor, clock)
+        await some_iterations(supervisor, clock)
         if stalls % 2 == 0:
             last = clock.now()
-            await some_turns(supervisor, clock)
+            await some_iterations(supervisor, clock)
     assert not running.done()
     await ended(running)
 
@@ -222,7 +222,7 @@ async def test_an_engine_that_does_not_look_for_work_has_stalled() -> None:
     for _ in range(5):
         clock.advance(50)
         turned_at = clock.now()
-        await some_turns(supervisor, clock)
+        await some_iterations(supervisor, clock)
     assert supervisor.stalls == 0
     clock.advance(61)
     await reached(lambda: supervisor.stalls == 1)
@@ -246,7 +246,7 @@ async def test_a_database_that_does_not_answer_ends_the_run(
     clock = ManualClock()
     supervisor = stuck(clock, ask_database=ask)
     running = asyncio.ensure_future(supervisor.run())
-    await some_turns(supervisor, clock)
+    await some_iterations(supervisor, clock)
     clock.advance(61)
     error = await gave_up(running)
     assert isinstance(error, DatabaseTimeout)
@@ -267,10 +267,10 @@ async def test_a_database_that_answers_at_last_is_forgiven() -> None:
     clock = ManualClock()
     supervisor = stuck(clock, ask_database=ask)
     running = asyncio.ensure_future(supervisor.run())
-    await some_turns(supervisor, clock)
+    await some_iterations(supervisor, clock)
     clock.advance(61)
     await reached(lambda: asked == 3)
-    await some_turns(supervisor, clock)
+    await some_iterations(supervisor, clock)
     assert not running.done()
     await ended(running)
 
@@ -288,27 +288,29 @@ async def test_a_full_disk_is_said_as_such() -> None:
 
 async def test_a_stall_without_network_waits_for_it_and_is_not_hopeless() -> None:
     clock = ManualClock()
-    held: list[bool] = []
+    paused: list[bool] = []
     server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
     probe = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
     resilience = ResilienceConfig(stall_seconds=60, network_probes=(probe,))
     watch = NetworkState(resilience)
-    network = NetworkMonitor(watch, resilience, clock, lambda reason, is_held: held.append(is_held), poll_seconds=TICK)
+    network = NetworkMonitor(
+        watch, resilience, clock, lambda reason, is_paused: paused.append(is_paused), poll_seconds=TICK
+    )
     watch.record_outcome(Fetched(200), "http://a.test")
     assert (await network.probe()).is_up
     server.close()
     await server.wait_closed()
     supervisor = stuck(clock, network=network)
     running = asyncio.ensure_future(supervisor.run())
-    await some_turns(supervisor, clock)
+    await some_iterations(supervisor, clock)
     clock.advance(61)
-    await reached(lambda: watch.is_down and held == [True])
+    await reached(lambda: watch.is_down and paused == [True])
     for _ in range(10):
         clock.advance(61)
-        await some_turns(supervisor, clock)
+        await some_iterations(supervisor, clock)
     assert (supervisor.stalls, running.done()) == (1, False)
     await ended(running)
-    assert held == [True, False]
+    assert paused == [True, False]
 
 
 # ---- the event loop -----------------------------------------------------------------------------------------
@@ -320,7 +322,7 @@ async def test_a_loop_that_stays_blocked_ends_the_process_where_that_is_allowed(
     supervisor = Supervisor(clock, [], lambda: 0.0, RESILIENCE, blocked_seconds=10, check_seconds=TICK)
     supervisor.exit_process = exits.append
     running = asyncio.ensure_future(supervisor.run())
-    await some_turns(supervisor, clock)
+    await some_iterations(supervisor, clock)
     clock.advance(11)
     stands_in_the_way(lambda: supervisor.blocks == 1)
     assert exits == []
@@ -347,12 +349,12 @@ async def test_a_blocked_loop_is_logged_once_with_its_stack(caplog: pytest.LogCa
     clock = LookedAt()
     supervisor = Supervisor(clock, [], lambda: 0.0, blocked_seconds=10, check_seconds=TICK)
     running = asyncio.ensure_future(supervisor.run())
-    await some_turns(supervisor, clock)
+    await some_iterations(supervisor, clock)
     clock.advance(11)
     stands_in_the_way(lambda: supervisor.blocks > 0)
     looks = clock.looks
     stands_in_the_way(lambda: clock.looks > looks + 5)
-    await some_turns(supervisor, clock)
+    await some_iterations(supervisor, clock)
     await ended(running)
     assert supervisor.blocks == 1
     [logged] = [record for record in caplog.records if record.message == "event loop blocked"]
@@ -403,7 +405,7 @@ async def test_a_run_that_uses_too_much_memory_is_stopped(limit: int, is_ended: 
     elif limit:
         await reached(lambda: looks > 10)
     else:
-        await some_turns(supervisor, clock)
+        await some_iterations(supervisor, clock)
         assert looks == 0
     assert (stops, supervisor.error is not None, running.done()) == (int(is_ended), is_ended, False)
     await ended(running)

@@ -20,7 +20,7 @@ from tenax.database.postgres import PostgresDatabase
 from tenax.database.sqlite import SqliteDatabase
 from tenax.errors import ConfigError
 from tenax.hosts.records import MemoryHosts
-from tests.contracts.database import Manners
+from tests.contracts.database import FixedPace
 from tests.servers.redis import RedisServer
 
 SERVER = "postgresql://db.test/tenax"
@@ -41,7 +41,7 @@ HERE = platform.node()
     ids=["directory", "no file", "server", "server and file", "relative", "server and sinks", "directory and Kafka"],
 )
 async def test_sinks(location: Location, events: EventsConfig, names: list[str], tmp_path: Path) -> None:
-    database = await SqliteDatabase.open(tmp_path / DATABASE_FILE, DatabaseConfig(), ManualClock(), Manners())
+    database = await SqliteDatabase.open(tmp_path / DATABASE_FILE, DatabaseConfig(), ManualClock(), FixedPace())
     relays = _build_relays(location, database, Config(events=events))
     await database.close()
     assert [relay.name for relay in relays] == names
@@ -54,7 +54,7 @@ async def test_sinks(location: Location, events: EventsConfig, names: list[str],
 
 @pytest.mark.parametrize("events", [EventsConfig(kafka="nowhere"), EventsConfig(redis="nowhere")])
 async def test_an_invalid_sink_is_an_error_before_the_crawl_begins(events: EventsConfig, tmp_path: Path) -> None:
-    database = await SqliteDatabase.open(tmp_path / DATABASE_FILE, DatabaseConfig(), ManualClock(), Manners())
+    database = await SqliteDatabase.open(tmp_path / DATABASE_FILE, DatabaseConfig(), ManualClock(), FixedPace())
     with pytest.raises(ConfigError, match=r"^invalid "):
         _build_relays(Location(server=SERVER), database, Config(events=events))
     await database.close()
@@ -62,8 +62,8 @@ async def test_an_invalid_sink_is_an_error_before_the_crawl_begins(events: Event
 
 async def test_workers_of_one_database_know_which_are_cut_off_from_redis(postgres: str) -> None:
     clock = SteadyClock()
-    other = await PostgresDatabase.open(postgres, DatabaseConfig(), clock, Manners())
-    database = await PostgresDatabase.open(postgres, DatabaseConfig(), clock, Manners())
+    other = await PostgresDatabase.open(postgres, DatabaseConfig(), clock, FixedPace())
+    database = await PostgresDatabase.open(postgres, DatabaseConfig(), clock, FixedPace())
     with RedisServer() as redis:
         config = Config(redis=RedisConfig(url=redis.url))
         sharing = await _open_sharing(config, database, clock, MemoryHosts())
@@ -83,8 +83,8 @@ async def test_a_clock_at_a_servers_time_is_compared_with_that_server(
 ) -> None:
     steady = SteadyClock()
     agreed = ShiftedClock(steady, 1.0)
-    there = await PostgresDatabase.open(postgres, DatabaseConfig(), agreed, Manners())
-    here = await SqliteDatabase.open(tmp_path / DATABASE_FILE, DatabaseConfig(), agreed, Manners())
+    there = await PostgresDatabase.open(postgres, DatabaseConfig(), agreed, FixedPace())
+    here = await SqliteDatabase.open(tmp_path / DATABASE_FILE, DatabaseConfig(), agreed, FixedPace())
     sharing = await _open_sharing(Config(redis=RedisConfig(url=redis)), here, agreed, MemoryHosts())
     assert sharing is not None
     for server in (there, sharing):

@@ -10,7 +10,7 @@ import pytest
 
 from tenax.clock import ManualClock
 from tenax.config import DatabaseConfig
-from tests.contracts.database import Manners
+from tests.contracts.database import FixedPace
 from tests.database.postgres_databases import CONFIG, Databases
 from tests.servers.postgres import PostgresServer
 
@@ -31,6 +31,6 @@ def config() -> DatabaseConfig:
 @pytest.fixture
 async def databases(database_url: str, config: DatabaseConfig) -> AsyncIterator[Databases]:
     """Opens as many as a test needs. At its end they are closed, and an integrity check must pass."""
-    databases = Databases(database_url, config, ManualClock(), Manners())
+    databases = Databases(database_url, config, ManualClock(), FixedPace())
     yield databases
     await databases.close()

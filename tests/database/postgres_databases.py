@@ -9,7 +9,7 @@ from tenax.config import DatabaseConfig
 from tenax.database import PaceRules, Similarity
 from tenax.database.postgres import PostgresDatabase
 from tenax.errors import DatabaseNotFound
-from tests.contracts.database import Manners
+from tests.contracts.database import FixedPace
 
 CONFIG = DatabaseConfig(group_seconds=0.0, window_hosts=20, tasks_per_host=4)
 
@@ -17,7 +17,7 @@ CONFIG = DatabaseConfig(group_seconds=0.0, window_hosts=20, tasks_per_host=4)
 class Databases:
     """Opens databases in one schema."""
 
-    def __init__(self, url: str, config: DatabaseConfig, clock: ManualClock, pace_rules: Manners) -> None:
+    def __init__(self, url: str, config: DatabaseConfig, clock: ManualClock, pace_rules: FixedPace) -> None:
         self.url = url
         self.config = config
         self.clock = clock

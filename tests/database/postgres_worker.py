@@ -12,7 +12,7 @@ from tenax.clock import SteadyClock
 from tenax.config import DatabaseConfig
 from tenax.database.postgres import PostgresDatabase
 from tenax.errors import LeaseLost
-from tests.contracts.database import Manners, candidate, visit_of
+from tests.contracts.database import FixedPace, candidate, visit_of
 
 HOSTS, PAGES = 12, 40
 """This many per host; each page links to the next of its own host and of another."""
@@ -41,7 +41,7 @@ async def labor(database: PostgresDatabase, clock: SteadyClock) -> None:
 
 
 async def main(url: str, schema: str) -> None:
-    clock, pace_rules = SteadyClock(), Manners()
+    clock, pace_rules = SteadyClock(), FixedPace()
     pace_rules.pace = PACE_SECONDS
     config = msgspec.structs.replace(CONFIG, schema=schema)
     database = await PostgresDatabase.open(url, config, clock, pace_rules)

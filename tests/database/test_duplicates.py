@@ -27,7 +27,7 @@ from tenax.database.sqlite import SqliteDatabase, settle
 from tenax.extract.text import fingerprint
 from tenax.extract.text.fingerprint import BANDS
 from tenax.model import Page
-from tests.contracts.database import Manners, Opened
+from tests.contracts.database import FixedPace, Opened
 from tests.contracts.duplicates import A, Alike, B, C, DuplicatesContract, brought, edited, of_text, story
 from tests.database.postgres_databases import Databases
 
@@ -38,8 +38,8 @@ def alike() -> Alike:
 
 
 @pytest.fixture
-def pace_rules() -> Manners:
-    return Manners()
+def pace_rules() -> FixedPace:
+    return FixedPace()
 
 
 class TestSqliteDuplicates(DuplicatesContract):
@@ -49,7 +49,7 @@ class TestSqliteDuplicates(DuplicatesContract):
 
     @pytest.fixture
     async def opened(
-        self, tmp_path: Path, clock: ManualClock, pace_rules: Manners, alike: Alike
+        self, tmp_path: Path, clock: ManualClock, pace_rules: FixedPace, alike: Alike
     ) -> AsyncIterator[Opened]:
         databases: list[SqliteDatabase] = []
 
@@ -67,7 +67,7 @@ class TestSqliteDuplicates(DuplicatesContract):
         assert problems == []
 
     async def test_buffered_index_rows_survive_a_crash(
-        self, opened: Opened, tmp_path: Path, clock: ManualClock, pace_rules: Manners, alike: Alike
+        self, opened: Opened, tmp_path: Path, clock: ManualClock, pace_rules: FixedPace, alike: Alike
     ) -> None:
         database = await opened()
         await brought(database, clock, A, story("a"))
@@ -133,7 +133,7 @@ class TestPostgresDuplicates(DuplicatesContract):
         return databases.clock
 
     @pytest.fixture
-    def opened(self, databases: Databases, pace_rules: Manners, alike: Alike) -> Opened:
+    def opened(self, databases: Databases, pace_rules: FixedPace, alike: Alike) -> Opened:
         async def open_it() -> Database:
             return await databases.open(pace_rules=pace_rules, similarity=alike)
 

@@ -15,7 +15,7 @@ from tenax.database.postgres import PostgresDatabase
 from tenax.database.postgres.schema import queries
 from tenax.model import FetchRecord
 from tests.contracts.cut_offs import CutOffsContract
-from tests.contracts.database import DatabaseContract, Manners, Opened, candidate, claimed, drain, page_of, visit_of
+from tests.contracts.database import DatabaseContract, FixedPace, Opened, candidate, claimed, drain, page_of, visit_of
 from tests.contracts.in_links import InLinksContract
 from tests.contracts.links import LinksContract
 from tests.contracts.records import Crawled, RecordsContract
@@ -26,7 +26,7 @@ from tests.database.postgres_databases import Databases
 
 
 @pytest.fixture
-def opened(databases: Databases, clock: ManualClock, pace_rules: Manners) -> Opened:
+def opened(databases: Databases, clock: ManualClock, pace_rules: FixedPace) -> Opened:
     async def open_it() -> Database:
         return await databases.open(clock=clock, pace_rules=pace_rules)
 

@@ -19,7 +19,7 @@ from tenax.database.postgres.connection import Address, translate_error
 from tenax.database.postgres.schema import latest_version, migrations
 from tenax.errors import ConfigError, DatabaseNotFound, DatabaseUnavailable, DatabaseUnusable, TenaxError
 from tenax.model import ChangeHistory, PageKind, Reschedule, StoredCopy
-from tests.contracts.database import Manners, candidate, claimed, visit_of
+from tests.contracts.database import FixedPace, candidate, claimed, visit_of
 from tests.database.postgres_databases import Databases
 from tests.servers.postgres import PASSWORD, PostgresServer
 from tests.servers.processes import free_port
@@ -28,7 +28,7 @@ from tests.servers.processes import free_port
 async def refusal(url: str, config: DatabaseConfig, *, read_only: bool) -> TenaxError:
     """The error when it cannot be opened: one line, without the password."""
     with pytest.raises(TenaxError) as error:
-        await PostgresDatabase.open(url, config, ManualClock(), Manners(), read_only=read_only)
+        await PostgresDatabase.open(url, config, ManualClock(), FixedPace(), read_only=read_only)
     text = str(error.value)
     assert "\n" not in text
     for secret in (PASSWORD, "a%20secret", "wrong"):

@@ -17,7 +17,7 @@ from tenax.database.postgres import PostgresDatabase
 from tenax.database.postgres.connection import COMMAND_SECONDS
 from tenax.errors import CommitUnknown, DatabaseError, DatabaseUnusable, LeaseLost
 from tenax.model import Claim
-from tests.contracts.database import Manners, candidate, claim_soon, claimed, visit_of
+from tests.contracts.database import FixedPace, candidate, claim_soon, claimed, visit_of
 from tests.database.postgres_databases import CONFIG, Databases
 from tests.database.postgres_proxy import Proxy
 from tests.loops import rounds, turn
@@ -257,26 +257,26 @@ async def test_hosts_taken_by_an_answer_that_was_lost_are_given_back(
     assert [claim.task.url for claim in claims if claim is not None] == ["https://a.test/"]
 
 
-HELD_UP = """
+BLOCKED = """
 CREATE FUNCTION held_up() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN PERFORM pg_advisory_xact_lock(77, 1); RETURN NULL; END $$;
 CREATE TRIGGER held_up AFTER UPDATE ON queue EXECUTE FUNCTION held_up();
 """
-IS_HELD_UP = "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = 77 AND NOT granted)"
+IS_BLOCKED = "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = 77 AND NOT granted)"
 
 
 async def test_bringing_a_clock_back_may_take_longer_than_any_answer(databases: Databases) -> None:
     """Of a large database it does; abandoning and repeating it would never end."""
     first = await databases.open()
     await first.admit([candidate("https://a.test/")])
-    await first._query_connection.run_idempotent(lambda db: db.execute(HELD_UP))
+    await first._query_connection.run_idempotent(lambda db: db.execute(BLOCKED))
     await first.close()
     past = ManualClock(databases.clock.now() - 86_400)
     holder = await asyncpg.connect(databases.url)
     await holder.execute("SELECT pg_advisory_lock(77, 1)")
     opening = asyncio.ensure_future(databases.open(clock=past))
     async with asyncio.timeout(60):
-        while not await holder.fetchval(IS_HELD_UP):  # noqa: ASYNC110 - the server has no event for us
+        while not await holder.fetchval(IS_BLOCKED):  # noqa: ASYNC110 - the server has no event for us
             await asyncio.sleep(0.01)
     turn(COMMAND_SECONDS + 1)
     await rounds()
@@ -300,7 +300,7 @@ def server() -> Iterator[PostgresServer]:
 @pytest.fixture
 async def fragile(server: PostgresServer) -> AsyncIterator[Databases]:
     databases = Databases(
-        server.url("databases"), msgspec.structs.replace(CONFIG, schema="fragile"), ManualClock(), Manners()
+        server.url("databases"), msgspec.structs.replace(CONFIG, schema="fragile"), ManualClock(), FixedPace()
     )
     yield databases
     await databases.close()

@@ -21,7 +21,7 @@ from tenax.errors import ConfigError, DatabaseNotFound
 from tenax.hosts.redis import VisitedUrls, keys
 from tenax.hosts.redis.reach import RETRY_SECONDS
 from tenax.model import Budget
-from tests.contracts.database import Manners, candidate, claimed, visit_of
+from tests.contracts.database import FixedPace, candidate, claimed, visit_of
 from tests.database.postgres_databases import CONFIG, Databases
 from tests.servers.postgres import PostgresServer
 from tests.servers.redis import RedisServer
@@ -164,7 +164,7 @@ class World:
         visited = await VisitedUrls.open(self._server.url, self._clock)
         config = msgspec.structs.replace(CONFIG, schema=self._schemas[which // 2])
         self._databases[which] = await PostgresDatabase.open(
-            self._url, config, ManualClock(), Manners(), visited_set=visited
+            self._url, config, ManualClock(), FixedPace(), visited_set=visited
         )
         return self._databases[which]
 

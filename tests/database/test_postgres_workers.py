@@ -18,7 +18,7 @@ from tenax.database import TaskState
 from tenax.database.postgres import PostgresDatabase
 from tenax.errors import LeaseLost
 from tenax.model import Candidate, Claim, Reschedule
-from tests.contracts.database import Manners, candidate, claim_soon, claimed, drain, visit_of
+from tests.contracts.database import FixedPace, candidate, claim_soon, claimed, drain, visit_of
 from tests.database.postgres_databases import Databases, fall_asleep, vanish
 
 DEAD_SECONDS = 121.0
@@ -268,7 +268,7 @@ class WorkerGroup:
 
 
 async def open_workers(databases: Databases, count: int) -> WorkerGroup:
-    clock, pace_rules = SteadyClock(), Manners()
+    clock, pace_rules = SteadyClock(), FixedPace()
     pace_rules.pace = 0.0
     databases.config = type(databases.config)(schema=databases.config.schema, window_hosts=30, tasks_per_host=4)
     return WorkerGroup([await databases.open(clock=clock, pace_rules=pace_rules) for _ in range(count)], clock)

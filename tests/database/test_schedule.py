@@ -23,7 +23,7 @@ HIGH, MEDIUM, LOW, GUESS = range(RANKS)
 NOW = 1000.0
 
 
-class Manners:
+class FixedPace:
     """The same pace for every host."""
 
     def __init__(self, pace: float = 1.0, most: int = 1) -> None:
@@ -48,7 +48,7 @@ def entry(key: int, rank: int = LOW, due: float = NOW) -> Entry:
 class Frontier:
     """A schedule with a backend of lists, kept in step as a database does."""
 
-    def __init__(self, pace_rules: Manners, window: int = 100, tasks_per_host: int = 4) -> None:
+    def __init__(self, pace_rules: FixedPace, window: int = 100, tasks_per_host: int = 4) -> None:
         self.schedule = Schedule(pace_rules, window, tasks_per_host)
         self.pace_rules = pace_rules
         self.rows: dict[int, dict[int, Entry]] = defaultdict(dict)
@@ -109,7 +109,7 @@ def drained(frontier: Frontier, now: float, longest: float = 10_000.0) -> list[t
 
 
 def test_the_higher_priority_first_then_the_earlier_due() -> None:
-    frontier = Frontier(Manners())
+    frontier = Frontier(FixedPace())
     frontier.add(
         1, entry(1, LOW, 900), entry(2, HIGH, 950), entry(3, MEDIUM, 100), entry(4, HIGH, 940), entry(5, LOW, 800)
     )
@@ -118,7 +118,7 @@ def test_the_higher_priority_first_then_the_earlier_due() -> None:
 
 
 def test_tasks_for_many_hosts_at_once_come_before_loaded_ones() -> None:
-    frontier = Frontier(Manners(), tasks_per_host=4)
+    frontier = Frontier(FixedPace(), tasks_per_host=4)
     frontier.add(1, *[entry(key, LOW, 900) for key in range(10)])
     frontier.enter(1)
     in_flight = frontier.take(NOW)
@@ -130,7 +130,7 @@ def test_tasks_for_many_hosts_at_once_come_before_loaded_ones() -> None:
 
 
 def test_what_is_not_due_waits_and_keeps_nobody_else() -> None:
-    frontier = Frontier(Manners(pace=0.5))
+    frontier = Frontier(FixedPace(pace=0.5))
     frontier.add(1, entry(1, HIGH, NOW + 3), entry(2, LOW), entry(3, LOW))
     frontier.enter(1)
     order = drained(frontier, NOW)
@@ -139,7 +139,7 @@ def test_what_is_not_due_waits_and_keeps_nobody_else() -> None:
 
 
 def test_a_better_task_that_arrives_is_served_before_loaded_ones() -> None:
-    frontier = Frontier(Manners())
+    frontier = Frontier(FixedPace())
     frontier.add(1, *(entry(key) for key in range(1, 10)))
     frontier.enter(1)
     frontier.fill(NOW)
@@ -149,7 +149,7 @@ def test_a_better_task_that_arrives_is_served_before_loaded_ones() -> None:
 
 def test_the_longest_waiting_task_gets_one_claim_in_so_many() -> None:
     """One of each level, and only then: otherwise better unloaded ones come before it."""
-    frontier = Frontier(Manners(), tasks_per_host=4)
+    frontier = Frontier(FixedPace(), tasks_per_host=4)
     frontier.add(1, *(entry(key, HIGH, 900 + key) for key in range(90)), entry(100, GUESS, 500), entry(101, GUESS, 600))
     frontier.add(1, entry(200, LOW, 700))
     frontier.enter(1)
@@ -161,7 +161,7 @@ def test_the_longest_waiting_task_gets_one_claim_in_so_many() -> None:
 
 def test_a_host_with_many_requests_does_not_query_the_backend_at_every_oldest_task() -> None:
     """Where all have the same level, the longest waiting is the next loaded one."""
-    frontier = Frontier(Manners(pace=0.0, most=64))
+    frontier = Frontier(FixedPace(pace=0.0, most=64))
     frontier.add(1, *(entry(key, LOW, 900 + key / 1000) for key in range(1280)))
     frontier.enter(1)
     frontier.fill(NOW)
@@ -178,7 +178,7 @@ def test_a_host_with_many_requests_does_not_query_the_backend_at_every_oldest_ta
 
 def test_what_others_brought_meanwhile_is_found_while_better_ones_keep_arriving() -> None:
     """A task that another worker adds to our host is not announced: it is found when tasks are read again."""
-    frontier = Frontier(Manners(pace=0.0, most=16))
+    frontier = Frontier(FixedPace(pace=0.0, most=16))
     frontier.add(1, *(entry(key, HIGH, 900) for key in range(200)))
     frontier.enter(1)
     frontier.fill(NOW)
@@ -194,14 +194,14 @@ def test_what_others_brought_meanwhile_is_found_while_better_ones_keep_arriving(
 
 
 def test_nobody_waits_for_patience_where_there_is_nothing_better() -> None:
-    frontier = Frontier(Manners(), tasks_per_host=4)
+    frontier = Frontier(FixedPace(), tasks_per_host=4)
     frontier.add(1, entry(1, GUESS), entry(2, LOW), entry(3, GUESS, 900))
     frontier.enter(1)
     assert [key for _, _, key in drained(frontier, NOW)] == [2, 3, 1]
 
 
 def test_a_task_behind_unloaded_tasks_waits_behind_them() -> None:
-    frontier = Frontier(Manners(), tasks_per_host=4)
+    frontier = Frontier(FixedPace(), tasks_per_host=4)
     frontier.add(1, *(entry(key, HIGH) for key in range(8)), entry(50, GUESS))
     frontier.enter(1)
     frontier.fill(NOW)
@@ -210,7 +210,7 @@ def test_a_task_behind_unloaded_tasks_waits_behind_them() -> None:
 
 
 def test_better_tasks_that_keep_arriving_are_served_first_and_fill_no_memory() -> None:
-    frontier = Frontier(Manners(pace=0.0), tasks_per_host=4)
+    frontier = Frontier(FixedPace(pace=0.0), tasks_per_host=4)
     frontier.add(1, *(entry(key, LOW, 900 + key) for key in range(100)), entry(500, GUESS, 800))
     frontier.enter(1)
     keys, most = [], 0
@@ -226,7 +226,7 @@ def test_better_tasks_that_keep_arriving_are_served_first_and_fill_no_memory() -
 
 
 def test_the_number_of_due_tasks_is_known_when_all_are_loaded() -> None:
-    frontier = Frontier(Manners(pace=0.0), tasks_per_host=4)
+    frontier = Frontier(FixedPace(pace=0.0), tasks_per_host=4)
     frontier.add(1, *(entry(key) for key in range(6)), entry(9, LOW, NOW + 60))
     frontier.enter(1)
     counts = []
@@ -240,7 +240,7 @@ def test_the_number_of_due_tasks_is_known_when_all_are_loaded() -> None:
 
 
 def test_a_loaded_task_is_not_loaded_twice() -> None:
-    frontier = Frontier(Manners())
+    frontier = Frontier(FixedPace())
     frontier.add(1, entry(1))
     frontier.enter(1)
     frontier.fill(NOW)
@@ -252,7 +252,7 @@ def test_a_loaded_task_is_not_loaded_twice() -> None:
 
 
 def test_a_host_is_not_served_before_its_time() -> None:
-    frontier = Frontier(Manners())
+    frontier = Frontier(FixedPace())
     frontier.next_at[1] = NOW + 30
     frontier.add(1, entry(1))
     frontier.enter(1)
@@ -264,7 +264,7 @@ def test_a_host_is_not_served_before_its_time() -> None:
 
 def test_a_pace_counts_from_the_claim_already() -> None:
     """Two connections and a pace: the second request waits for its time, not for the first answer."""
-    frontier = Frontier(Manners(pace=2.0, most=2))
+    frontier = Frontier(FixedPace(pace=2.0, most=2))
     frontier.add(1, entry(1), entry(2), entry(3))
     frontier.enter(1)
     assert frontier.take(NOW) is not None
@@ -274,7 +274,7 @@ def test_a_pace_counts_from_the_claim_already() -> None:
 
 
 def test_a_backoff_set_by_a_visit_is_kept() -> None:
-    frontier = Frontier(Manners())
+    frontier = Frontier(FixedPace())
     frontier.add(1, entry(1), entry(2))
     frontier.enter(1)
     taken = frontier.take(NOW)
@@ -286,7 +286,7 @@ def test_a_backoff_set_by_a_visit_is_kept() -> None:
 
 
 def test_hosts_alternate_however_many_tasks_one_of_them_has() -> None:
-    frontier = Frontier(Manners(pace=1.0), tasks_per_host=16)
+    frontier = Frontier(FixedPace(pace=1.0), tasks_per_host=16)
     frontier.add(1, *(entry(key) for key in range(500)))
     for host in range(2, 12):
         frontier.add(host, entry(1), entry(2))
@@ -299,7 +299,7 @@ def test_hosts_alternate_however_many_tasks_one_of_them_has() -> None:
 
 
 def test_a_claim_that_is_given_up_comes_first_again() -> None:
-    frontier = Frontier(Manners())
+    frontier = Frontier(FixedPace())
     frontier.add(1, entry(1, HIGH), entry(2, HIGH))
     frontier.enter(1)
     taken = frontier.take(NOW)
@@ -309,7 +309,7 @@ def test_a_claim_that_is_given_up_comes_first_again() -> None:
 
 
 def test_a_task_put_off_by_its_visit_comes_back_at_its_time() -> None:
-    frontier = Frontier(Manners())
+    frontier = Frontier(FixedPace())
     frontier.add(1, entry(1))
     frontier.enter(1)
     taken = frontier.take(NOW)
@@ -324,7 +324,7 @@ def test_a_task_put_off_by_its_visit_comes_back_at_its_time() -> None:
 
 
 def test_idle_hosts_make_room_and_busy_ones_stay() -> None:
-    frontier = Frontier(Manners(), window=3)
+    frontier = Frontier(FixedPace(), window=3)
     frontier.add(1, entry(1))
     frontier.add(2, entry(1))
     frontier.enter(1, 2, 3)
@@ -337,7 +337,7 @@ def test_idle_hosts_make_room_and_busy_ones_stay() -> None:
 
 
 def test_a_host_that_backs_off_or_had_its_share_is_evicted_and_loses_nothing() -> None:
-    frontier = Frontier(Manners(), window=4, tasks_per_host=4)
+    frontier = Frontier(FixedPace(), window=4, tasks_per_host=4)
     for host in (1, 2, 3, 4):
         frontier.add(host, *(entry(key) for key in range(20)))
     frontier.next_at[2] = NOW + 60
@@ -358,7 +358,7 @@ def test_a_host_that_backs_off_or_had_its_share_is_evicted_and_loses_nothing() -
 
 
 def test_a_huge_robots_txt_takes_many_units_of_the_window() -> None:
-    schedule = Schedule(Manners(), 100, 4)
+    schedule = Schedule(FixedPace(), 100, 4)
     huge = RobotsCopy(RobotsVerdict.RULES, NOW, NOW, "#" * 500 * 1024)
     schedule.add_host(1, record())
     assert schedule.free_capacity == 99
@@ -372,7 +372,7 @@ def test_a_huge_robots_txt_takes_many_units_of_the_window() -> None:
 
 
 def test_heap_entries_of_evicted_hosts_are_removed() -> None:
-    schedule = Schedule(Manners(), 10, 4)
+    schedule = Schedule(FixedPace(), 10, 4)
     for host in range(5000):
         schedule.add_host(host, record(NOW + 86_400))
         schedule.fill_host(host, [entry(1)], 4, None)
@@ -383,7 +383,7 @@ def test_heap_entries_of_evicted_hosts_are_removed() -> None:
 
 
 def test_an_answer_for_a_host_that_has_left_is_dropped() -> None:
-    schedule = Schedule(Manners(), 10, 4)
+    schedule = Schedule(FixedPace(), 10, 4)
     schedule.fill_host(7, [entry(1)], 4, None)
     schedule.add_task(7, entry(1), NOW)
     assert schedule.take(NOW) is None
@@ -391,7 +391,7 @@ def test_an_answer_for_a_host_that_has_left_is_dropped() -> None:
 
 
 def test_only_some_tasks_of_a_host_are_loaded_at_a_time() -> None:
-    frontier = Frontier(Manners(pace=0.0), tasks_per_host=4)
+    frontier = Frontier(FixedPace(pace=0.0), tasks_per_host=4)
     frontier.add(1, *(entry(key) for key in range(1000)))
     frontier.enter(1)
     most = 0
@@ -413,7 +413,7 @@ def test_the_longest_waiting_is_the_earliest_due_and_of_equals_the_better(positi
 
 @given(st.lists(st.integers(0, RANKS - 1), max_size=60))
 def test_of_too_many_the_best_stay_and_the_first_of_each_other_level(ranks: list[int]) -> None:
-    frontier = Frontier(Manners(), tasks_per_host=4)
+    frontier = Frontier(FixedPace(), tasks_per_host=4)
     frontier.enter(1)
     entries = [entry(key, rank) for key, rank in enumerate(ranks)]
     frontier.schedule.fill_host(1, entries, 100, None)
@@ -443,7 +443,7 @@ def test_every_task_is_served_once_never_early_and_never_too_close(
     wanted: list[tuple[int, int, float]], pace: float, most: int, tasks_per_host: int, late: int
 ) -> None:
     """Some tasks exist when the host is added, others arrive while it is served."""
-    frontier = Frontier(Manners(pace, most), tasks_per_host=tasks_per_host)
+    frontier = Frontier(FixedPace(pace, most), tasks_per_host=tasks_per_host)
     entries = [(host, entry(key, rank, NOW + wait)) for key, (host, rank, wait) in enumerate(wanted)]
     for host, one in entries[:late]:
         frontier.add(host, one)

@@ -17,7 +17,7 @@ from tenax.database.sqlite import SqliteDatabase
 from tenax.database.sqlite.schema import queries, select_many, write_rows
 from tenax.errors import DatabaseBusy, DatabaseNotFound, DatabaseUnusable, StorageFull
 from tests.contracts.cut_offs import CutOffsContract
-from tests.contracts.database import DatabaseContract, Manners, Opened, candidate, claimed, visit_of
+from tests.contracts.database import DatabaseContract, FixedPace, Opened, candidate, claimed, visit_of
 from tests.contracts.in_links import InLinksContract
 from tests.contracts.links import LinksContract
 from tests.contracts.records import Crawled, RecordsContract
@@ -40,7 +40,7 @@ async def databases() -> AsyncIterator[list[SqliteDatabase]]:
 
 
 @pytest.fixture
-def opened(tmp_path: Path, clock: ManualClock, pace_rules: Manners, databases: list[SqliteDatabase]) -> Opened:
+def opened(tmp_path: Path, clock: ManualClock, pace_rules: FixedPace, databases: list[SqliteDatabase]) -> Opened:
     async def open_it() -> SqliteDatabase:
         database = await SqliteDatabase.open(tmp_path / "tenax.db", CONFIG, clock, pace_rules)
         databases.append(database)
@@ -75,7 +75,7 @@ class TestSqliteDatabase(
             await opened()
 
     async def test_a_reader_looks_in_while_another_writes(
-        self, opened: Opened, tmp_path: Path, clock: ManualClock, pace_rules: Manners
+        self, opened: Opened, tmp_path: Path, clock: ManualClock, pace_rules: FixedPace
     ) -> None:
         writer = await opened()
         await writer.admit([candidate("https://a.test/")])
@@ -87,7 +87,7 @@ class TestSqliteDatabase(
         await reader.close()
 
     async def test_new_urls_of_one_source_become_due_one_after_the_other(
-        self, tmp_path: Path, clock: ManualClock, pace_rules: Manners, databases: list[SqliteDatabase]
+        self, tmp_path: Path, clock: ManualClock, pace_rules: FixedPace, databases: list[SqliteDatabase]
     ) -> None:
         database = await SqliteDatabase.open(tmp_path / "tenax.db", CONFIG, clock, pace_rules, links_per_second=10)
         databases.append(database)
@@ -105,7 +105,7 @@ class TestSqliteDatabase(
         assert dues[-1] == pytest.approx(clock.now() + 2, abs=0.11)
 
     async def test_what_nothing_waits_for_is_written_with_what_comes_later(
-        self, tmp_path: Path, clock: ManualClock, pace_rules: Manners, databases: list[SqliteDatabase]
+        self, tmp_path: Path, clock: ManualClock, pace_rules: FixedPace, databases: list[SqliteDatabase]
     ) -> None:
         slow = DatabaseConfig(group_seconds=20.0)  # and up to 200 s when nothing waits
         database = await SqliteDatabase.open(tmp_path / "tenax.db", slow, clock, pace_rules)
@@ -130,7 +130,7 @@ class TestSqliteDatabase(
             assert patient.done()
 
     async def test_what_a_host_waits_for_is_written_at_once_when_few_others_could_join(
-        self, tmp_path: Path, clock: ManualClock, pace_rules: Manners, databases: list[SqliteDatabase]
+        self, tmp_path: Path, clock: ManualClock, pace_rules: FixedPace, databases: list[SqliteDatabase]
     ) -> None:
         slow = DatabaseConfig(group_seconds=20.0)
         database = await SqliteDatabase.open(tmp_path / "tenax.db", slow, clock, pace_rules)
@@ -170,11 +170,11 @@ class TestSqliteDatabase(
 
 
 async def read(file: Path) -> SqliteDatabase:
-    return await SqliteDatabase.open(file, CONFIG, ManualClock(), Manners(), read_only=True)
+    return await SqliteDatabase.open(file, CONFIG, ManualClock(), FixedPace(), read_only=True)
 
 
 async def write(file: Path) -> SqliteDatabase:
-    return await SqliteDatabase.open(file, CONFIG, ManualClock(), Manners())
+    return await SqliteDatabase.open(file, CONFIG, ManualClock(), FixedPace())
 
 
 async def test_nothing_there(tmp_path: Path) -> None:

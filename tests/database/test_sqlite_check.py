@@ -13,7 +13,7 @@ from tenax.clock import ManualClock
 from tenax.config import DatabaseConfig
 from tenax.database import Database
 from tenax.database.sqlite import SqliteDatabase
-from tests.contracts.database import Manners, Opened
+from tests.contracts.database import FixedPace, Opened
 from tests.contracts.integrity import IntegrityContract, Ruin
 
 
@@ -28,7 +28,7 @@ async def opened(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Opened]:
 
     async def open_it() -> Database:
         config = DatabaseConfig(group_seconds=0.0)
-        databases.append(await SqliteDatabase.open(tmp_path / "tenax.db", config, clock, Manners()))
+        databases.append(await SqliteDatabase.open(tmp_path / "tenax.db", config, clock, FixedPace()))
         return databases[-1]
 
     yield open_it

@@ -191,15 +191,20 @@ def test_what_worked_comes_first_and_what_failed_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("newest", "is_large", "is_tried"),
-    [(2026 * 12 + 1, False, False), (2026 * 12 + 1, True, True), (2025 * 12 + 11, False, True)],
-    ids=["this year has pages", "a large site", "this year has none"],
+    ("newest", "is_large", "has_sitemap", "is_tried"),
+    [
+        (2026 * 12 + 1, False, True, False),
+        (2026 * 12 + 1, False, False, True),
+        (2026 * 12 + 1, True, True, True),
+        (2025 * 12 + 11, False, True, True),
+    ],
+    ids=["this year has pages", "no sitemap", "a large site", "this year has none"],
 )
-def test_on_a_small_site_last_year_is_tried_only_if_this_year_is_empty(
-    newest: int, is_large: bool, is_tried: bool
+def test_on_a_small_site_with_a_sitemap_last_year_is_tried_only_if_this_year_is_empty(
+    newest: int, is_large: bool, has_sitemap: bool, is_tried: bool
 ) -> None:
     missed = record_archive_result(ArchiveRule(guessed_period=2026, earliest_period=2026), "no such page", NOW)
-    guess_state = GuessState(archives={"/{yyyy}/": missed}, signs=SiteSigns(newest=newest))
+    guess_state = GuessState(archives={"/{yyyy}/": missed}, signs=SiteSigns(newest=newest, has_sitemap=has_sitemap))
     assert ("/{yyyy}/" in archives_to_try(guess_state, NOW, 99, with_further=is_large)) is is_tried
 
 

@@ -123,7 +123,7 @@ def test_an_archive_that_is_redirected_to_its_slash_is_waited_for() -> None:
     )
 
 
-def test_a_revisit_of_a_guessed_page_is_no_second_success() -> None:
+def test_recrawl_of_a_guessed_page_is_no_second_success() -> None:
     guess_state, _ = visit(GuessState(), "/news", listing=Listing(link_fingerprint=b"\x01"))
     second = VisitFacts(
         f"{HOST}/news?page=2", Source.PAGINATION, VisitResult.PAGE, Listing(link_fingerprint=b"\xf0"), "x", new_urls=4

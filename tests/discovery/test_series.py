@@ -9,11 +9,11 @@ from tenax.discovery.series import (
     MIN_SERIES_SIMILARITY,
     SHORT_PAGE_WORDS,
     SeriesPage,
+    missing_repeats,
     record_series_page,
     series_pattern,
     series_skip_reason,
     shape_of,
-    until_enough,
 )
 from tenax.model import Candidate, GuessState, SeriesRule
 from tests.discovery.little_sites import HOST
@@ -118,7 +118,7 @@ def test_the_shape_of_a_short_text_is_what_it_says_without_numbers() -> None:
 
 @pytest.mark.parametrize(("same", "identical", "more"), [(0, 0, 2), (1, 0, 2), (2, 0, 1), (1, 1, 1), (9, 0, 1)])
 def test_how_many_more_pages_end_a_series(same: int, identical: int, more: int) -> None:
-    assert until_enough(SeriesRule(same, identical=identical), MOST) == more
+    assert missing_repeats(SeriesRule(same, identical=identical), MOST) == more
 
 
 def test_only_what_the_series_itself_leads_to_is_left_alone() -> None:

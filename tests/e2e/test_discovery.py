@@ -16,14 +16,14 @@ import pytest
 
 from tests.e2e.program import INLINE, Ended, ended, in_one_process, page_lines, start, status, tenax, until
 from tests.site.hostile import page, serves
-from tests.site.server import Exchange, Manner, Site
+from tests.site.server import Behaviour, Exchange, Site
 
 HURRIED = ("--rate", "0", *INLINE)
 STORIES = ("by-link", "by-sitemap", "by-old-sitemap", "by-feed", *(f"page{n}-{m}" for n in (1, 2, 3) for m in "abc"))
 ALTERNATE = '<link rel="alternate" type="application/atom+xml" href="/news.atom">'
 
 
-def story(name: str) -> Manner:
+def story(name: str) -> Behaviour:
     words = " ".join(f"{name} number {number}" for number in range(60))
     return serves(page(name, words=words))
 
@@ -39,11 +39,11 @@ async def news(exchange: Exchange) -> None:
     await exchange.answer(body, headers={"Content-Type": "text/html"})
 
 
-def xml(text: str) -> Manner:
+def xml(text: str) -> Behaviour:
     return serves(text.encode(), "application/xml")
 
 
-def behaviours() -> dict[str, Manner]:
+def behaviours() -> dict[str, Behaviour]:
     home = page("Home", ["/by-link", "/news"]).replace(b"<title>", ALTERNATE.encode() + b"<title>", 1)
     return {
         "/robots.txt": serves(b"User-agent: *\nDisallow: /closed\nSitemap: /index.xml\n", "text/plain"),
@@ -153,14 +153,14 @@ async def listed(exchange: Exchange) -> None:
     await exchange.answer(body.encode(), headers={"Content-Type": "text/html"})
 
 
-def dated_story(name: str) -> Manner:
+def dated_story(name: str) -> Behaviour:
     date = f'<meta property="og:type" content="article"><meta property="article:published_time" content="{TODAY}">'
     words = " ".join(f"{name} has a word, and this is number {word} of them." for word in range(40))
     text = f"<!doctype html><title>{name}</title>{date}<article><h1>{name}</h1><p>{words}</p></article>"
     return serves(text.encode())
 
 
-def paper() -> dict[str, Manner]:
+def paper() -> dict[str, Behaviour]:
     """About 120 pages, 20 of them in archives only."""
     paths = [f"/{section}/{name}-{number}" for section in SECTIONS for name in "abcdefghij" for number in (1, 2, 3)]
     paths += [f"/news/old-{number}" for number in range(20)]

@@ -58,7 +58,7 @@ async def test_the_crawl_waits_for_a_slow_reader(tmp_path: Path) -> None:
         async with tenax.Crawl(demo.seeds, FAST, directory=tmp_path / "out", typed_by_person=True) as crawl:
             pages = aiter(crawl)
             first = await anext(pages)
-            await asyncio.to_thread(until, lambda: _is_held(crawl.progress()), "the crawl to wait")
+            await asyncio.to_thread(until, lambda: _is_locked(crawl.progress()), "the crawl to wait")
             # Besides what is in the line: those in flight, and those they replaced, stored but not in it yet.
             most_under_way = 2 * FAST.politeness.connections_per_host
             assert crawl.progress().pages <= 1 + MAX_UNREAD_PAGES + most_under_way
@@ -67,7 +67,7 @@ async def test_the_crawl_waits_for_a_slow_reader(tmp_path: Path) -> None:
         assert len(rest) + 1 == len(demo.pages)
 
 
-def _is_held(progress: tenax.Progress) -> bool:
+def _is_locked(progress: tenax.Progress) -> bool:
     return progress.pages >= MAX_UNREAD_PAGES and progress.in_flight == 0
 
 

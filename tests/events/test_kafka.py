@@ -24,7 +24,7 @@ from tenax.events.kafka import KafkaProducer, KafkaSink, Message
 from tenax.events.page_line import url_hash
 from tenax.events.relay import Relay
 from tenax.model import Cursor, Event, Page
-from tests.contracts.database import Manners, candidate, drain
+from tests.contracts.database import FixedPace, candidate, drain
 from tests.loops import reached
 from tests.servers.kafka import KafkaBroker, read
 from tests.servers.processes import free_port
@@ -194,7 +194,7 @@ async def test_while_the_broker_is_unavailable_the_crawl_continues_and_events_wa
     clock, cursors = ManualClock(), []
     for run, change in enumerate((kafka.up, kafka.down, kafka.up)):
         change()
-        database = await SqliteDatabase.open(tmp_path / "tenax.db", DatabaseConfig(fsync=False), clock, Manners())
+        database = await SqliteDatabase.open(tmp_path / "tenax.db", DatabaseConfig(fsync=False), clock, FixedPace())
         relay = Relay(
             database, KafkaSink(kafka.servers, topic, True), pause_seconds=0.01, drain_seconds=0.3 if run == 1 else 60.0
         )

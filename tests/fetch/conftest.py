@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from tests.loops import TurnedLoop, TurnedUvloop
-from tests.site.behaviours import MANNERS
+from tests.site.behaviours import BEHAVIOURS
 from tests.site.server import Site
 
 
@@ -19,5 +19,5 @@ def pytest_asyncio_loop_factories(
 
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
-    async with Site(MANNERS) as site:
+    async with Site(BEHAVIOURS) as site:
         yield site

@@ -70,14 +70,14 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(temporary: Path)
 
 
 def test_a_name_alone_does_not_make_it_ours(temporary: Path) -> None:
-    elsewhere = temporary / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "kept").write_text("kept")
-    (temporary / "tenax-browser-link").symlink_to(elsewhere)
+    other_location = temporary / "elsewhere"
+    other_location.mkdir()
+    (other_location / "kept").write_text("kept")
+    (temporary / "tenax-browser-link").symlink_to(other_location)
     (temporary / "tenax-browser-file").write_text("a file")
     remove_stale_directories()
     assert {path.name for path in temporary.iterdir()} == {"elsewhere", "tenax-browser-link", "tenax-browser-file"}
-    assert (elsewhere / "kept").read_text() == "kept"
+    assert (other_location / "kept").read_text() == "kept"
 
 
 def test_one_that_is_taken_away_while_it_is_made_is_made_anew(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:

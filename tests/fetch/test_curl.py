@@ -19,7 +19,7 @@ from tests.contracts.body_room import BodyRoomContract
 from tests.contracts.proxied_transport import SECRET, ProxiedContract, got, page_of, saw_no_secrets
 from tests.contracts.transport import CAP_BYTES, OPEN, Names, Rig, TransportContract
 from tests.loops import FAULT_SECONDS, outlasted, reached
-from tests.site.behaviours import MANNERS, PAGE
+from tests.site.behaviours import BEHAVIOURS, PAGE
 from tests.site.http2 import CERTIFICATE, Http2Site
 from tests.site.proxies import LocalProxy
 from tests.site.server import Exchange, Site
@@ -206,7 +206,7 @@ async def test_a_name_that_the_system_knows_otherwise_leads_where_the_guard_said
 
 async def test_a_kept_connection_serves_only_the_address_that_was_checked(site: Site) -> None:
     names, clock = Names(), ManualClock()
-    async with Site(MANNERS, "127.0.0.2", site.port) as second, rig_with(names=names, clock=clock) as rig:
+    async with Site(BEHAVIOURS, "127.0.0.2", site.port) as second, rig_with(names=names, clock=clock) as rig:
         for address in ("127.0.0.1", "127.0.0.2", "127.0.0.1"):
             names.known["a.example"] = (address,)
             clock.advance(OPEN.dns_ttl_seconds + 1)
@@ -220,7 +220,7 @@ async def test_the_environment_has_no_say(
 ) -> None:
     (tmp_path / ".netrc").write_text("default login user password secret\n", encoding="ascii")
     monkeypatch.setenv("HOME", str(tmp_path))
-    async with Site(MANNERS) as site, Site(MANNERS) as decoy:
+    async with Site(BEHAVIOURS) as site, Site(BEHAVIOURS) as decoy:
         for name in ("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, decoy.origin)
         await rig.page(site.url("/page"))

@@ -67,11 +67,11 @@ async def test_an_odd_name_is_an_os_error_like_any_other(
         (says("ours.example", ttl=600), LookupResult((V4,), 5.0)),
         (says("alias.example", ttl=600), LookupResult((V4,), 3.0)),
         # one of the two queries fails, the other has an answer
-        (Says((V4,), manner="servfail", only_for="AAAA"), LookupResult((V4,), 60.0)),
-        (Says((V6,), manner="servfail", only_for="A"), LookupResult((V6,), 60.0)),
-        (Says((V4,), manner="nxdomain", only_for="AAAA"), LookupResult((V4,), 60.0)),
-        (Says((V4,), manner="silent", only_for="AAAA"), LookupResult((V4,), 60.0)),
-        (Says((V4,), manner="forged"), LookupResult((V4,), 60.0)),
+        (Says((V4,), behaviour="servfail", only_for="AAAA"), LookupResult((V4,), 60.0)),
+        (Says((V6,), behaviour="servfail", only_for="A"), LookupResult((V6,), 60.0)),
+        (Says((V4,), behaviour="nxdomain", only_for="AAAA"), LookupResult((V4,), 60.0)),
+        (Says((V4,), behaviour="silent", only_for="AAAA"), LookupResult((V4,), 60.0)),
+        (Says((V4,), behaviour="forged"), LookupResult((V4,), 60.0)),
     ],
 )
 async def test_what_a_name_server_says(
@@ -90,17 +90,17 @@ async def test_what_a_name_server_says(
 @pytest.mark.parametrize(
     ("said", "is_unknown"),
     [
-        (Says(manner="nxdomain"), True),
+        (Says(behaviour="nxdomain"), True),
         (says(), True),
         (says("nowhere.example"), True),
-        (Says(manner="servfail"), False),
-        (Says(manner="refused"), False),
-        (Says(manner="silent"), False),
-        (Says(manner="garbage"), False),
+        (Says(behaviour="servfail"), False),
+        (Says(behaviour="refused"), False),
+        (Says(behaviour="silent"), False),
+        (Says(behaviour="garbage"), False),
         # no address of one kind, and no answer for the other: that is not "no such name"
-        (Says(manner="servfail", only_for="A"), False),
-        (Says(manner="servfail", only_for="AAAA"), False),
-        (Says(manner="silent", only_for="AAAA"), False),
+        (Says(behaviour="servfail", only_for="A"), False),
+        (Says(behaviour="servfail", only_for="AAAA"), False),
+        (Says(behaviour="silent", only_for="AAAA"), False),
     ],
 )
 async def test_a_name_server_that_is_sure_and_one_that_is_not(
@@ -113,7 +113,7 @@ async def test_a_name_server_that_is_sure_and_one_that_is_not(
 
 
 async def test_a_server_that_was_quick_may_take_its_time(server: NameServer) -> None:
-    silent = Says(manner="silent")
+    silent = Says(behaviour="silent")
     server.knows("a.example", *[silent] * 4, says(V4))
     lookup = DnsResolver([server.address], first_try_seconds=0.05, min_total_seconds=FAULT_SECONDS)
     assert (await lookup.resolve("a.example")).addresses == (V4,)
@@ -155,7 +155,7 @@ async def test_the_hosts_file_of_the_system_holds_here_too(server: NameServer, a
 
 
 async def test_closing_ends_what_is_in_flight(server: NameServer) -> None:
-    server.knows("slow.example", Says(manner="silent"))
+    server.knows("slow.example", Says(behaviour="silent"))
     lookup = DnsResolver([server.address], first_try_seconds=30)
     slow = asyncio.ensure_future(lookup.resolve("slow.example"))
     await asyncio.sleep(0)

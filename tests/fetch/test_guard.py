@@ -15,7 +15,7 @@ from tenax.fetch.http import HttpTransport
 from tenax.fetch.target import Origin, parse_origin
 from tenax.model import Failed, FailureKind, Refused
 from tests.loops import FAULT_SECONDS
-from tests.site.behaviours import MANNERS
+from tests.site.behaviours import BEHAVIOURS
 from tests.site.dns import NameServer, Says, says
 from tests.site.server import Exchange, Site
 
@@ -227,7 +227,7 @@ async def test_a_look_up_in_flight_does_not_outlive_the_guard() -> None:
 async def test_rebinding_never_reaches_the_private_server() -> None:
     names = Names(turncoat_example=("127.0.0.1",))
     clock = ManualClock()
-    async with Site(MANNERS) as allowed, Site(MANNERS, host="127.0.0.2", port=allowed.port) as private:
+    async with Site(BEHAVIOURS) as allowed, Site(BEHAVIOURS, host="127.0.0.2", port=allowed.port) as private:
         settings = GuardConfig(allow_networks=("127.0.0.1/32",), ports=(allowed.port,))
         transport = HttpTransport(FetchConfig(), Guard(settings, clock, (), names), clock)
         request = Request(f"http://turncoat.example:{allowed.port}/page", 1_000_000, FAULT_SECONDS)
@@ -328,7 +328,7 @@ async def test_an_allow_list_works_for_names_and_everything_else_stays_refused(s
 
 async def test_rebinding_from_public_to_private_reaches_only_the_pinned_checked_address(server: NameServer) -> None:
     clock = ManualClock()
-    async with Site(MANNERS) as allowed, Site(MANNERS, host="127.0.0.2", port=allowed.port) as private:
+    async with Site(BEHAVIOURS) as allowed, Site(BEHAVIOURS, host="127.0.0.2", port=allowed.port) as private:
         server.knows("turncoat.example", says("127.0.0.1", ttl=0), says("127.0.0.2", ttl=0))
         guard = guard_asking(server, clock, ("127.0.0.1/32",), (allowed.port,))
         transport = HttpTransport(FetchConfig(), guard, clock)
@@ -344,7 +344,7 @@ async def test_rebinding_from_public_to_private_reaches_only_the_pinned_checked_
 
 
 async def test_rebinding_with_every_question_reaches_only_checked_addresses(server: NameServer) -> None:
-    async with Site(MANNERS) as allowed, Site(MANNERS, host="127.0.0.2", port=allowed.port) as private:
+    async with Site(BEHAVIOURS) as allowed, Site(BEHAVIOURS, host="127.0.0.2", port=allowed.port) as private:
         clock = ManualClock()
         transport = HttpTransport(FetchConfig(), guard_asking(server, clock, ("127.0.0.1/32",), (allowed.port,)), clock)
         request = Request(f"http://flip.example:{allowed.port}/hang-up", 1_000_000, FAULT_SECONDS)
@@ -359,7 +359,7 @@ async def test_rebinding_with_every_question_reaches_only_checked_addresses(serv
 
 async def test_the_same_by_redirect_is_refused(server: NameServer) -> None:
     clock = ManualClock()
-    async with Site(MANNERS, host="127.0.0.2") as private:
+    async with Site(BEHAVIOURS, host="127.0.0.2") as private:
 
         async def moved(exchange: Exchange) -> None:
             await exchange.answer(b"", "302 Found", {"Location": f"http://inside.example:{private.port}/page"})
@@ -385,7 +385,7 @@ async def test_robots_sitemaps_and_feeds_have_the_same_guard(
 ) -> None:
     server.knows("inside.example", says("127.0.0.1"))
     clock = ManualClock()
-    async with Site(MANNERS) as private:
+    async with Site(BEHAVIOURS) as private:
         transport = HttpTransport(FetchConfig(), guard_asking(server, clock, (), (private.port,)), clock)
         request = Request(f"http://inside.example:{private.port}{path}", 1_000_000, FAULT_SECONDS, method=method)
         assert isinstance(await transport.get(request), Refused)
@@ -425,21 +425,21 @@ async def test_userinfo_backslash_and_tab_tricks_reach_nobody(server: NameServer
 
 @pytest.mark.parametrize("manner", ["nxdomain", "servfail", "refused", "silent", "garbage"])
 async def test_error_texts_name_no_resolved_address_and_no_server(
-    server: NameServer, manner: Literal["nxdomain", "servfail", "refused", "silent", "garbage"]
+    server: NameServer, behaviour: Literal["nxdomain", "servfail", "refused", "silent", "garbage"]
 ) -> None:
-    server.knows("name.example", Says(manner=manner))
+    server.knows("name.example", Says(behaviour=behaviour))
     # Only where no answer will come: a late one on a busy machine is not a missing one.
-    guard = guard_asking(server, first_try_seconds=0.05 if manner in ("silent", "garbage") else FAULT_SECONDS)
-    failed = await verdict(guard, "http://name.example/", 0.1 if manner == "silent" else FAULT_SECONDS)
+    guard = guard_asking(server, first_try_seconds=0.05 if behaviour in ("silent", "garbage") else FAULT_SECONDS)
+    failed = await verdict(guard, "http://name.example/", 0.1 if behaviour == "silent" else FAULT_SECONDS)
     await guard.close()
     assert isinstance(failed, Failed)
     assert failed.kind is FailureKind.DNS
-    assert failed.is_site_wide is (manner != "nxdomain")
+    assert failed.is_site_wide is (behaviour != "nxdomain")
     assert not any(char.isdigit() for char in failed.why)
 
 
 async def test_a_forged_answer_under_another_number_is_not_believed(server: NameServer) -> None:
-    server.knows("name.example", Says((PUBLIC,), manner="forged"))
+    server.knows("name.example", Says((PUBLIC,), behaviour="forged"))
     guard = guard_asking(server)
     assert await guard.check(Origin("http", "name.example", 80), FAULT_SECONDS) == (PUBLIC,)
     await guard.close()

@@ -15,7 +15,7 @@ from tenax.model import Failed, FailureKind
 from tests.contracts.body_room import BodyRoomContract
 from tests.contracts.proxied_transport import NAMED, SECRET, ProxiedContract, failure, got, page_of, saw_no_secrets
 from tests.contracts.transport import Rig, TransportContract
-from tests.site.behaviours import MANNERS, PAGE
+from tests.site.behaviours import BEHAVIOURS, PAGE
 from tests.site.proxies import LocalProxy
 from tests.site.server import Exchange, Site
 
@@ -59,7 +59,7 @@ async def test_what_arrives_in_pieces_is_acknowledged_at_once(monkeypatch: pytes
 
     acknowledged = asyncio.Event()
     monkeypatch.setattr(connections, "open_socket", recorded)
-    async with Site({**MANNERS, "/apart": apart}) as site, Rig(HttpTransport) as rig:
+    async with Site({**BEHAVIOURS, "/apart": apart}) as site, Rig(HttpTransport) as rig:
         assert isinstance(response := await rig.get(site.url("/apart"), seconds=60), Response)
         assert response.body == b"words"
         [sock] = opened

@@ -18,8 +18,8 @@ from tenax.model import Deferred, Ending, Failed, FailureKind
 from tests.contracts.transport import Rig
 from tests.hostile.crawling import crawl
 from tests.loops import FAULT_SECONDS, outlasted
-from tests.site.behaviours import MANNERS, PAGE
-from tests.site.proxies import VOUCHED, LocalProxy, Manner, vouched_tls
+from tests.site.behaviours import BEHAVIOURS, PAGE
+from tests.site.proxies import VOUCHED, Behaviour, LocalProxy, vouched_tls
 from tests.site.robots import pages, rules
 from tests.site.server import Exchange, Site
 
@@ -52,7 +52,7 @@ BROKEN: dict[str, Callable[[], LocalProxy]] = {
 @pytest.mark.parametrize("trouble", BROKEN)
 async def test_the_next_proxy_serves_in_the_same_visit(trouble: str) -> None:
     async with (
-        Site(MANNERS) as site,
+        Site(BEHAVIOURS) as site,
         BROKEN[trouble]() as bad,
         BROKEN[trouble]() as worse,
         LocalProxy() as good,
@@ -68,7 +68,7 @@ async def test_the_next_proxy_serves_in_the_same_visit(trouble: str) -> None:
 async def test_the_proxy_that_failed_is_banned_for_it(trouble: str, asked: int) -> None:
     """Each new host would use the preferred one first."""
     async with AsyncExitStack() as stack:
-        sites = [await stack.enter_async_context(Site(MANNERS, f"127.0.0.{40 + nth}")) for nth in range(5)]
+        sites = [await stack.enter_async_context(Site(BEHAVIOURS, f"127.0.0.{40 + nth}")) for nth in range(5)]
         bad = await stack.enter_async_context(BROKEN[trouble]())
         good = await stack.enter_async_context(LocalProxy())
         rig = await stack.enter_async_context(through(bad, good))
@@ -79,7 +79,7 @@ async def test_the_proxy_that_failed_is_banned_for_it(trouble: str, asked: int) 
 
 
 async def test_an_answer_that_several_proxies_bring_is_the_hosts_own() -> None:
-    async with Site({**MANNERS, "/busy": unavailable}) as site, AsyncExitStack() as stack:
+    async with Site({**BEHAVIOURS, "/busy": unavailable}) as site, AsyncExitStack() as stack:
         proxies = [await stack.enter_async_context(LocalProxy()) for _ in range(MAX_SUSPECTED_PROXIES + 1)]
         async with through(*proxies) as rig:
             answer = await rig.get(site.url("/busy"))
@@ -91,7 +91,7 @@ async def test_an_answer_that_several_proxies_bring_is_the_hosts_own() -> None:
 
 async def test_the_answer_of_a_proxy_that_is_alone_is_the_hosts_and_bans_it() -> None:
     clock = ManualClock()
-    async with Site(MANNERS) as site, LocalProxy(answer=503) as proxy, through(proxy, clock=clock) as rig:
+    async with Site(BEHAVIOURS) as site, LocalProxy(answer=503) as proxy, through(proxy, clock=clock) as rig:
         answer = await rig.get(site.url("/page"))
         assert isinstance(answer, Response) and answer.status == 503
         deferred = await rig.get(site.url("/page"))
@@ -100,7 +100,7 @@ async def test_the_answer_of_a_proxy_that_is_alone_is_the_hosts_and_bans_it() ->
 
 async def test_a_silent_proxy_leaves_no_time_and_the_next_visit_takes_another() -> None:
     async with (
-        Site(MANNERS) as site,
+        Site(BEHAVIOURS) as site,
         LocalProxy("http", "silent") as bad,
         LocalProxy() as good,
         through(bad, good) as rig,
@@ -112,7 +112,7 @@ async def test_a_silent_proxy_leaves_no_time_and_the_next_visit_takes_another() 
 
 
 async def test_a_host_that_is_silent_through_several_proxies_is_to_blame() -> None:
-    async with Site(MANNERS) as site, LocalProxy() as one, LocalProxy() as two, through(one, two) as rig:
+    async with Site(BEHAVIOURS) as site, LocalProxy() as one, LocalProxy() as two, through(one, two) as rig:
         kinds = []
         for asked in range(4):
             asking = rig.get(site.url("/silent"), seconds=20)
@@ -125,24 +125,24 @@ async def test_a_host_that_is_silent_through_several_proxies_is_to_blame() -> No
 async def test_a_tunnel_that_breaks_before_anything_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(VOUCHED))
     async with (
-        Site(MANNERS, tls=vouched_tls()) as site,
+        Site(BEHAVIOURS, tls=vouched_tls()) as site,
         LocalProxy("http", "drops-tunnels") as bad,
         LocalProxy() as good,
         through(bad, good) as rig,
     ):
         answer = await rig.transport.get(Request(site.url("/page"), 1_000_000, FAULT_SECONDS))
         assert isinstance(answer, Response) and answer.proxy == good.name
-        good.manner = "drops-tunnels"
+        good.behaviour = "drops-tunnels"
         failed = await rig.transport.get(Request(site.url("/other"), 1_000_000, FAULT_SECONDS, verify_tls=False))
         assert isinstance(failed, Failed) and failed.kind is FailureKind.RESET, "so say all of them"
 
 
 @pytest.mark.parametrize("manner", ["hangs-up", "garbage", "works"])
-async def test_a_crawl_goes_on_by_the_proxy_that_works(tmp_path: Path, manner: Manner) -> None:
+async def test_a_crawl_goes_on_by_the_proxy_that_works(tmp_path: Path, behaviour: Behaviour) -> None:
     paths = [f"/{number}" for number in range(5)]
     async with (
         Site({"/robots.txt": rules("User-agent: *\nDisallow: /private\n"), **pages(*paths)}) as site,
-        LocalProxy("http", manner, answer=503 if manner == "works" else 0) as bad,
+        LocalProxy("http", behaviour, answer=503 if behaviour == "works" else 0) as bad,
         LocalProxy() as good,
     ):
         settings = {"proxy.urls": (bad.url(), good.url())}

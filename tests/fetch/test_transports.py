@@ -72,4 +72,4 @@ async def test_a_crawl_of_several_hosts_is_complete_and_redirects_are_followed(t
         assert done.ending is Ending.COMPLETE
         assert set(done.pages) == {site.url(path) for site in (one, two) for path in ("/", "/a", "/b")}
         assert [hit.path for hit in one.hits if "utm" in hit.path] == ["/b?utm_source=x"]
-        assert done.letters == {}
+        assert done.dead_letters == {}

@@ -114,7 +114,7 @@ async def test_no_proxy_hears_of_what_the_guard_refuses(scheme: ProxyScheme) -> 
 
 async def test_a_proxy_that_fails_is_passed_over_and_banned(site: Site) -> None:
     async with (
-        LocalProxy(manner="hangs-up") as broken,
+        LocalProxy(behaviour="hangs-up") as broken,
         LocalProxy() as good,
         lab_by(by(broken.url(), good.url()), site.port) as lab,
     ):
@@ -177,7 +177,7 @@ async def test_a_page_and_its_parts_go_by_one_proxy_but_for_hosts_with_their_own
 
 
 async def test_a_silent_proxy_is_left_in_time(site: Site) -> None:
-    async with LocalProxy(manner="silent") as proxy, lab_by(by(proxy.url()), site.port) as lab:
+    async with LocalProxy(behaviour="silent") as proxy, lab_by(by(proxy.url()), site.port) as lab:
         passage = lab.gate.open_session("127.0.0.1", 100_000, 10, connect_timeout_seconds=0.1)
         async with asyncio.timeout(60):
             assert await lab.tunnel(site, passage) == b""

@@ -21,7 +21,7 @@ from tests.hostile.asking import explained, outcome_of
 from tests.hostile.crawling import Settings, crawl
 from tests.site.hostile import WORDS, hub, moves, serves
 from tests.site.proxies import LocalProxy
-from tests.site.server import Manner, Site
+from tests.site.server import Behaviour, Site
 
 RENDERED: Settings = {
     "fetch.fallbacks": ("browser",),
@@ -34,7 +34,7 @@ RENDERED: Settings = {
 TALE = f"document.getElementById('root').innerHTML = '<h1>A tale</h1><p>{WORDS}</p>';"
 
 
-def app(script: str, tale: str = TALE) -> Manner:
+def app(script: str, tale: str = TALE) -> Behaviour:
     """A page that is an empty shell to everyone but a browser."""
     shell = "<noscript>You need to enable JavaScript to run this app.</noscript><div id=root></div>"
     return serves(f"<!doctype html><title>App</title><body>{shell}<script>{tale}{script}</script>".encode())

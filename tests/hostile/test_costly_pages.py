@@ -15,7 +15,7 @@ from tests.crawl.reader.test_pool import a_new_reader, until_it_reads
 from tests.e2e.program import tenax
 from tests.hostile.crawling import crawl
 from tests.site.hostile import hub, page, serves
-from tests.site.server import Manner, Site
+from tests.site.server import Behaviour, Site
 
 ATTRIBUTES = b"".join(b"<html a%d=1 b%d=2 c%d=3>" % (n, n, n) for n in range(40_000))
 COSTLY = {
@@ -32,7 +32,7 @@ REASONS = {
 }
 
 
-def packed(body: bytes) -> Manner:
+def packed(body: bytes) -> Behaviour:
     return serves(gzip.compress(body, mtime=0), Content_Encoding="gzip")
 
 
@@ -40,7 +40,7 @@ def packed(body: bytes) -> Manner:
 async def test_six_small_pages_do_not_hold_up_another_host(tmp_path: Path, processes: int) -> None:
     """They are failed URLs with their reasons; the third of them begins a cooldown, so the others wait."""
     good = [f"/{number}" for number in range(60)]
-    bad: dict[str, Manner] = {"/": hub(*COSTLY), **{path: packed(body) for path, body in COSTLY.items()}}
+    bad: dict[str, Behaviour] = {"/": hub(*COSTLY), **{path: packed(body) for path, body in COSTLY.items()}}
     async with (
         Site(bad) as hostile,
         Site({"/": hub(*good), **{path: serves(page(f"Page {path}")) for path in good}}, host="127.0.0.2") as kind,

@@ -18,7 +18,7 @@ from tests.hostile.asking import explained
 from tests.hostile.crawling import Settings, config_for, crawl
 from tests.site.hostile import EVERY_END, hub, moves, page, serves
 from tests.site.proxies import VOUCHED, LocalProxy, vouched_tls
-from tests.site.server import Exchange, Hit, Manner, Site
+from tests.site.server import Behaviour, Exchange, Hit, Site
 
 SECRET = "hunter2-and-more"
 ANY_SCOPE: Settings = {"crawl.scope": "any", "fetch.fallbacks": (), "fetch.max_attempts": 1}
@@ -126,7 +126,7 @@ def secrets_in(directory: Path, *secrets: str) -> list[str]:
 
 async def test_userinfo_in_urls_and_every_secret_in_config_logs_masked(tmp_path: Path, proxy: LocalProxy) -> None:
     """A crawl with a password in its seed, in a link, in a redirect and in its proxy: then every byte that is left."""
-    routes: dict[str, Manner] = {}
+    routes: dict[str, Behaviour] = {}
     async with Site(routes) as site:
         inside = site.origin.replace("//", f"//you:{SECRET}@")
         routes |= {
@@ -283,7 +283,7 @@ LOCATIONS = (
 
 
 async def test_a_password_in_a_location_or_another_header_masked_everywhere(tmp_path: Path) -> None:
-    def redirects(location: str) -> Manner:
+    def redirects(location: str) -> Behaviour:
         async def answer(exchange: Exchange) -> None:
             lines = [
                 "HTTP/1.1 302 Found",

@@ -13,7 +13,7 @@ from tests.hostile.crawling import crawled
 from tests.hostile.test_outage import HOUR, PACE, TIMEOUT_SECONDS
 from tests.site.politeness import given_up
 from tests.site.robots import pages, rules, silent, status
-from tests.site.server import Manner, Site
+from tests.site.server import Behaviour, Site
 
 BROKEN = [f"/{number}" for number in range(10)]
 
@@ -25,10 +25,10 @@ BROKEN = [f"/{number}" for number in range(10)]
         pytest.param(given_up(TIMEOUT_SECONDS, silent), id="silent"),
     ],
 )
-async def test_urls_that_stay_broken_on_a_host_that_is_up(tmp_path: Path, trouble: Manner) -> None:
+async def test_urls_that_stay_broken_on_a_host_that_is_up(tmp_path: Path, trouble: Behaviour) -> None:
     """Its root is well and leads to ten pages that never come. Five in a row mean an outage, and each probe ends it."""
     days = Days()
-    routes: dict[str, Manner] = {"/robots.txt": rules(""), **pages(*BROKEN), **dict.fromkeys(BROKEN, trouble)}
+    routes: dict[str, Behaviour] = {"/robots.txt": rules(""), **pages(*BROKEN), **dict.fromkeys(BROKEN, trouble)}
     settings = {**PACE, "fetch.total_timeout_seconds": TIMEOUT_SECONDS}
     async with (
         Site(routes, "127.0.0.66", now=days.time) as site,

@@ -44,7 +44,7 @@ from tests.site.hostile import (
     serves,
 )
 from tests.site.politeness import given_up
-from tests.site.server import Exchange, Manner, Site
+from tests.site.server import Behaviour, Exchange, Site
 
 MEGABYTE = 1024 * 1024
 HURRIED: Settings = {
@@ -56,7 +56,7 @@ HURRIED: Settings = {
 """A failure is not retried, and no host backs off: the tests are about how, not how often."""
 
 
-def site_of(routes: Mapping[str, Manner]) -> Site:
+def site_of(routes: Mapping[str, Behaviour]) -> Site:
     """These pages, and one at the root that links to them all."""
     return Site({"/": hub(*routes), **routes})
 
@@ -147,7 +147,7 @@ async def test_content_length_longer_than_the_body_chunked_without_its_end_trunc
 
 
 async def test_redirect_loop_self_redirect_with_a_cookie_21_hops_stop_chain_kept(tmp_path: Path) -> None:
-    routes: dict[str, Manner] = {
+    routes: dict[str, Behaviour] = {
         "/loop/a": moves("/loop/b"),
         "/loop/b": moves("/loop/a"),
         "/self": moves("/self", Set_Cookie="seen=1"),
@@ -293,7 +293,7 @@ async def test_status_999_empty_reason_folded_headers_no_crash(tmp_path: Path) -
 # ---- a header of 120,000 spaces → read up to a bound, shown at once -----------------------------------------
 
 
-def sends_a_long(name: str, value: str, status: str = "200 OK") -> Manner:
+def sends_a_long(name: str, value: str, status: str = "200 OK") -> Behaviour:
     async def answer(exchange: Exchange) -> None:
         body, head = page(), f"HTTP/1.1 {status}\r\n{name}: {value}é{' ' * 120_000}é\r\n".encode()
         await exchange.send(b"%sContent-Length: %d\r\n\r\n%s" % (head, len(body), body))

@@ -24,7 +24,7 @@ from tests.site.politeness import (
     unavailable,
 )
 from tests.site.robots import pages, reset, rules, silent, status
-from tests.site.server import Manner, Site
+from tests.site.server import Behaviour, Site
 
 PATHS = [f"/{number}" for number in range(40)]
 ROBOTS = rules("User-agent: *\nDisallow: /private\n")
@@ -90,7 +90,9 @@ async def test_the_two_hour_outage(tmp_path: Path) -> None:
         pytest.param(reset, ("curl",), id="reset, by another client too"),
     ],
 )
-async def test_an_outage_with_somebody_at_the_door(tmp_path: Path, trouble: Manner, fallbacks: tuple[str, ...]) -> None:
+async def test_an_outage_with_somebody_at_the_door(
+    tmp_path: Path, trouble: Behaviour, fallbacks: tuple[str, ...]
+) -> None:
     """As the server sees it: after a few requests, one HEAD at a time, until it is well again."""
     days = Days()
     healthy = {"/robots.txt": ROBOTS, **pages(*PATHS)}

@@ -31,7 +31,7 @@ from tests.site.robots import (
     silent,
     status,
 )
-from tests.site.server import Exchange, Manner, Site
+from tests.site.server import Behaviour, Exchange, Site
 
 TIMEOUT_SECONDS = 10.0
 
@@ -41,7 +41,7 @@ def asked(site: Site) -> list[str]:
     return [hit.path for hit in site.hits if hit.path != "/robots.txt"]
 
 
-async def visited(robots: str | bytes | Manner, out: Path, *paths: str) -> set[str]:
+async def visited(robots: str | bytes | Behaviour, out: Path, *paths: str) -> set[str]:
     """Which of these pages of one host are asked for under this robots.txt."""
     text = rules(robots) if isinstance(robots, (str, bytes)) else robots
     async with Site({"/robots.txt": text, **pages(*paths)}) as site:
@@ -166,7 +166,7 @@ TRIED_ONCE: Settings = {"fetch.max_attempts": 1}
         pytest.param(reset, id="reset"),
     ],
 )
-async def test_500_503_429_timeout_reset_disallow_all(tmp_path: Path, robots: Manner) -> None:
+async def test_500_503_429_timeout_reset_disallow_all(tmp_path: Path, robots: Behaviour) -> None:
     async with Site({"/robots.txt": robots, **pages("/a")}) as site:
         done = await crawl([site.url("/")], tmp_path, {"fetch.total_timeout_seconds": TIMEOUT_SECONDS, **TRIED_ONCE})
         assert asked(site) == []
@@ -184,7 +184,7 @@ async def test_dns_disallows_all(tmp_path: Path) -> None:
     """A name that cannot be looked up just now; the other host goes on."""
     days, short_wait = Days(), {"crawl.max_idle_seconds": 2.0}
     async with NameServer() as names, Site({"/robots.txt": rules(""), **pages("/a")}) as site:
-        names.knows("gone.test", Says(manner="servfail"))
+        names.knows("gone.test", Says(behaviour="servfail"))
         seeds = [f"http://gone.test:{site.port}/", site.url("/")]
         settings = {"guard.nameservers": (names.address,), **short_wait, **TRIED_ONCE}
         async with crawl_by_hand(seeds, tmp_path, days, settings) as crawling:
@@ -225,7 +225,7 @@ async def test_an_unreachable_file_is_retried_with_backoff(tmp_path: Path) -> No
         pytest.param(garbage, id="garbage"),
     ],
 )
-async def test_a_page_does_not_pay_for_its_robots_txt(tmp_path: Path, trouble: Manner) -> None:
+async def test_a_page_does_not_pay_for_its_robots_txt(tmp_path: Path, trouble: Behaviour) -> None:
     """A dozen times in a row, more often than any page is tried; then the file comes, and so does the page."""
     days = Days()
 

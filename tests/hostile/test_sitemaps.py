@@ -11,7 +11,7 @@ from tenax.model import Ending, Fetched
 from tests.hostile.asking import explained, outcome_of
 from tests.hostile.crawling import Settings, crawl
 from tests.site.hostile import page, serves
-from tests.site.server import Exchange, Manner, Site
+from tests.site.server import Behaviour, Exchange, Site
 
 CAP_BYTES = 100_000
 SITEMAPS: Settings = {"discovery.sources": ("sitemaps",), "discovery.max_sitemap_bytes": CAP_BYTES}
@@ -27,7 +27,7 @@ def large_sitemap() -> bytes:
     return f"<urlset>{url('/first')}{remarks[:-1000]}{url('/last')}{remarks}{url('/beyond')}</urlset>".encode()
 
 
-def chunked(body: bytes) -> Manner:
+def chunked(body: bytes) -> Behaviour:
     async def answer(exchange: Exchange) -> None:
         await exchange.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/xml\r\n\r\n")
         await exchange.send(b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
@@ -46,7 +46,7 @@ def chunked(body: bytes) -> Manner:
         ),
     ],
 )
-async def test_a_sitemap_larger_than_it_may_be_the_rest_is_left_out(tmp_path: Path, sitemap: Manner) -> None:
+async def test_a_sitemap_larger_than_it_may_be_the_rest_is_left_out(tmp_path: Path, sitemap: Behaviour) -> None:
     pages = {path: serves(page(path)) for path in ("/", "/first", "/last", "/beyond")}
     async with Site({**pages, "/sitemap.xml": sitemap}) as site:
         done = await crawl([site.url("/")], tmp_path, SITEMAPS)

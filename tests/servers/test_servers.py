@@ -38,6 +38,6 @@ def test_a_broker_that_was_down_takes_what_waited_for_it(kafka: KafkaBroker) -> 
     if kafka.is_ours:
         kafka.up()
     assert producer.flush(20) == 0
-    told = [value for _, value in read(kafka.servers, "servers", 100)]
-    assert len(told) == 100
-    assert all(int(one) + 1 == int(after) for one, after in pairwise(told))
+    output = [value for _, value in read(kafka.servers, "servers", 100)]
+    assert len(output) == 100
+    assert all(int(one) + 1 == int(after) for one, after in pairwise(output))

@@ -12,7 +12,7 @@ from tests.services.lab import Lab, until
 from tests.services.test_outage import HEALTHY, HOUR, PACE, PATHS, Leaping
 from tests.site.politeness import now_and_then, shut, unavailable
 from tests.site.robots import reset
-from tests.site.server import Manner, Site
+from tests.site.server import Behaviour, Site
 
 NAMES = ("state", "consecutive_failures", "current_backoff_seconds", "opened_total")
 
@@ -43,7 +43,7 @@ class Watching(Leaping):
 
 
 @pytest.mark.parametrize("trouble", [unavailable, reset, None], ids=["503", "reset", "refused"])
-async def test_it_counts_shows_and_is_said(lab: Lab, trouble: Manner | None, caplog: pytest.LogCaptureFixture) -> None:
+async def test_it_counts_and_is_logged(lab: Lab, trouble: Behaviour | None, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "tenax")
     days = Days()
     watching = Watching(days)

@@ -13,7 +13,7 @@ from tests.services.test_outage import HEALTHY, HOUR, PACE, PATIENCE_SECONDS, Le
 from tests.services.test_page_fetcher import OPEN, SOON, leads_to
 from tests.site.politeness import given_up, now_and_then
 from tests.site.robots import page, rules, silent, status
-from tests.site.server import Manner, Site
+from tests.site.server import Behaviour, Site
 
 BROKEN = [f"/broken/{number}" for number in range(10)]
 ATTEMPTS = f"{QUEUE}:attempts"
@@ -30,11 +30,11 @@ def _has_spent(lab: Lab, url: str, attempts: bytes) -> bool:
         pytest.param(given_up(PATIENCE_SECONDS, silent), id="silent"),
     ],
 )
-async def test_urls_that_stay_broken_on_a_host_that_is_up(lab: Lab, trouble: Manner) -> None:
+async def test_urls_that_stay_broken_on_a_host_that_is_up(lab: Lab, trouble: Behaviour) -> None:
     """Its root answers, so each probe finds it up; ten of its pages never do. The host backs off again and again."""
     days = Days()
     leaping = Leaping(days)
-    behaviours: dict[str, Manner] = {"/robots.txt": OPEN, "/": page("/"), **dict.fromkeys(BROKEN, trouble)}
+    behaviours: dict[str, Behaviour] = {"/robots.txt": OPEN, "/": page("/"), **dict.fromkeys(BROKEN, trouble)}
     settings = {**PACE, "page_fetcher.request_timeout_seconds": PATIENCE_SECONDS}
     async with Site(behaviours, "127.0.0.57", now=days.time) as site:
         urls = [site.url(path) for path in BROKEN]

@@ -20,13 +20,13 @@ from tests.site.politeness import (
     unavailable,
 )
 from tests.site.robots import page, reset, rules, silent, status
-from tests.site.server import Manner, Site
+from tests.site.server import Behaviour, Site
 
 HOUR = 3600.0
 PATIENCE_SECONDS = 10.0
 DOWN_AT, UP_AT = 10.5, 10.5 + 2 * HOUR
 PATHS = [f"/{number}" for number in range(40)]
-HEALTHY: dict[str, Manner] = {"/robots.txt": rules(""), "/": page("/"), **{path: page("/") for path in PATHS}}
+HEALTHY: dict[str, Behaviour] = {"/robots.txt": rules(""), "/": page("/"), **{path: page("/") for path in PATHS}}
 PACE = {"page_fetcher.rate_limit_per_second": 1.0, "politeness.share_rate_limit": False}
 
 
@@ -94,7 +94,7 @@ async def test_the_two_hour_outage(lab: Lab) -> None:
         pytest.param(reset, id="reset"),
     ],
 )
-async def test_an_outage_as_the_site_sees_it(lab: Lab, trouble: Manner) -> None:
+async def test_an_outage_as_the_site_sees_it(lab: Lab, trouble: Behaviour) -> None:
     """After a few requests one HEAD at a time, at 30, 60, 120, 240 and from then on 300 seconds."""
     days = Days()
     leaping = Leaping(days)
@@ -117,7 +117,7 @@ async def test_an_outage_as_the_site_sees_it(lab: Lab, trouble: Manner) -> None:
 
 
 @pytest.mark.parametrize("trouble", [pytest.param(unavailable, id="503"), pytest.param(reset, id="reset")])
-async def test_a_host_that_is_down_when_it_is_first_met(lab: Lab, trouble: Manner) -> None:
+async def test_a_host_that_is_down_when_it_is_first_met(lab: Lab, trouble: Behaviour) -> None:
     """Not even its robots.txt can be fetched; it is found up no later than any other host."""
     days = Days()
     leaping = Leaping(days)

@@ -13,14 +13,14 @@ from tests.services.lab import Lab, until
 from tests.services.spec_consumer import read_webpages
 from tests.site.politeness import too_many_requests
 from tests.site.robots import page, rules, status
-from tests.site.server import Exchange, Manner, Site
+from tests.site.server import Behaviour, Exchange, Site
 
 OPEN = rules("")
 SOON = {"page_fetcher.retry_backoff_base_seconds": 0.01, "fetch.retry_max_seconds": 0.01, "hosts.budget_failures": 100}
 """Retries come at once, and no number of failures makes the host back off."""
 
 
-def leads_to(target: str, words: str = "302 Found") -> Manner:
+def leads_to(target: str, words: str = "302 Found") -> Behaviour:
     async def answer(exchange: Exchange) -> None:
         await exchange.answer(b"", words, {"Location": target})
 

@@ -104,7 +104,7 @@ async def test_a_key_of_another_type_loses_nothing(lab: Lab, queue: RedisQueue, 
     await queue.set_attempts(D, 1)
     await queue.settle(done=[E])
     is_there = bool(lab.redis.exists(key))
-    before = held_by(lab)
+    before = in_flight_of(lab)
     if is_there:
         lab.redis.rename(key, "aside")
     lab.redis.zadd(key, {"no list, hash, set or text": 1})
@@ -119,10 +119,10 @@ async def test_a_key_of_another_type_loses_nothing(lab: Lab, queue: RedisQueue, 
         lab.redis.delete(key)
         if is_there:
             lab.redis.rename("aside", key)
-        assert held_by(lab) == before, "all of it, or nothing"
+        assert in_flight_of(lab) == before, "all of it, or nothing"
 
 
-def held_by(lab: Lab) -> tuple[object, ...]:
+def in_flight_of(lab: Lab) -> tuple[object, ...]:
     return lab.queue, lab.claimed, lab.dead, lab.redis.hgetall(f"{QUEUE}:attempts"), lab.redis.hgetall(f"{DLQ}:reasons")
 
 

@@ -94,12 +94,12 @@ async def test_once_an_interval_however_many_schedulers_there_are(lab: Lab) -> N
     marks = [await RedisSeedQueue.open(lab.redis_url, "crawler_queue") for _ in range(3)]
     try:
         agendas = [SeedScheduler(seeds, one, clock) for one in marks]
-        counts = await asyncio.gather(*(agenda.send_due_seeds() for agenda in agendas))
+        counts = await asyncio.gather(*(due_tasks.send_due_seeds() for due_tasks in agendas))
         assert lab.queue == [C.encode(), A.encode(), B.encode()], "the urgent one at the head"
         assert sum(count[SendStatus.SENT] for count in counts) == 3
         assert sum(count[SendStatus.ALREADY_SENT] + count[SendStatus.STILL_QUEUED] for count in counts) == 6
         lab.redis.delete("crawler_queue")
-        assert not any([await agenda.send_due_seeds() for agenda in agendas]), "nothing is due"
+        assert not any([await due_tasks.send_due_seeds() for due_tasks in agendas]), "nothing is due"
         # As after a restart: everything is checked, and the marks know.
         again = SeedScheduler(seeds, marks[0], clock)
         assert (await again.send_due_seeds())[SendStatus.ALREADY_SENT] >= 2
@@ -137,9 +137,9 @@ async def test_it_sends_again_when_the_interval_is_over(lab: Lab) -> None:
         if len(waits) == 3:
             stopping.set()
 
-    agenda = SeedScheduler([Seed(A, 30.0)], marks, clock, leap)
+    due_tasks = SeedScheduler([Seed(A, 30.0)], marks, clock, leap)
     try:
-        await agenda.run()
+        await due_tasks.run()
     finally:
         await marks.close()
     assert waits == pytest.approx([30.0, 30.0, 30.0])
@@ -149,13 +149,13 @@ async def test_stopping_does_not_wait_for_a_silent_redis(monkeypatch: pytest.Mon
     monkeypatch.setattr(create_redis_client, "__defaults__", (2 * FAULT_SECONDS,))  # makes waiting for a reply visible
     with RedisServer() as server:
         marks = await RedisSeedQueue.open(server.url, "crawler_queue")
-        agenda = SeedScheduler([Seed(A, 30.0)], marks, ManualClock())
+        due_tasks = SeedScheduler([Seed(A, 30.0)], marks, ManualClock())
         server.pause()
-        running = asyncio.ensure_future(agenda.run())
+        running = asyncio.ensure_future(due_tasks.run())
         try:
             await asyncio.sleep(0.05)
             assert not running.done()
-            agenda.stop()
+            due_tasks.stop()
             async with asyncio.timeout(FAULT_SECONDS):
                 await running
         finally:

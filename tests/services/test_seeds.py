@@ -15,7 +15,7 @@ from tenax.database.sqlite import SqliteDatabase
 from tenax.model import Refused
 from tenax.services.seeds import AddedSeeds, add_seeds, find_refused_origins
 from tenax.urls.admit import Rules, build_rules
-from tests.contracts.database import Manners, claimed, visit_of
+from tests.contracts.database import FixedPace, claimed, visit_of
 
 STRICT = Config(
     crawl=CrawlConfig(scope="domain", exclude=("*/tag/*",), max_depth=3), urls=UrlsConfig(strip_trailing_slash=True)
@@ -24,7 +24,7 @@ STRICT = Config(
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
-    database = await SqliteDatabase.open(tmp_path / "tenax.db", DatabaseConfig(), ManualClock(), Manners())
+    database = await SqliteDatabase.open(tmp_path / "tenax.db", DatabaseConfig(), ManualClock(), FixedPace())
     yield database
     await database.close()
 

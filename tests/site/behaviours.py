@@ -12,7 +12,7 @@ from typing import Literal
 import brotli
 
 from tests.loops import rounds
-from tests.site.server import Exchange, Manner
+from tests.site.server import Behaviour, Exchange
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -20,14 +20,14 @@ else:
     from backports import zstd
 
 PAGE = b"<!doctype html><title>A page</title><p>" + b"Plain words, nothing else. " * 400
-MANNERS: dict[str, Manner] = {}
+BEHAVIOURS: dict[str, Behaviour] = {}
 ENCODED: dict[str, tuple[str, bytes]] = {}
 """Path by path: the Content-Encoding of PAGE, and its bytes."""
 
 
-def manner(path: str) -> Callable[[Manner], Manner]:
-    def keep(function: Manner) -> Manner:
-        MANNERS[path] = function
+def behaviour(path: str) -> Callable[[Behaviour], Behaviour]:
+    def keep(function: Behaviour) -> Behaviour:
+        BEHAVIOURS[path] = function
         return function
 
     return keep
@@ -70,14 +70,14 @@ ENCODED.update(
 )
 
 
-def _encoded(coding: str, data: bytes) -> Manner:
+def _encoded(coding: str, data: bytes) -> Behaviour:
     async def whole(exchange: Exchange) -> None:
         await exchange.answer(data, headers={"Content-Encoding": coding, "Content-Type": "text/html"})
 
     return whole
 
 
-def _chunked(coding: str, data: bytes) -> Manner:
+def _chunked(coding: str, data: bytes) -> Behaviour:
     async def in_chunks(exchange: Exchange) -> None:
         await exchange.send(
             f"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: {coding}\r\n\r\n".encode()
@@ -101,17 +101,17 @@ LARGE: dict[str, tuple[str, bytes]] = {
 }
 
 for _path, (_coding, _data) in {**ENCODED, **BOMBS, **LARGE}.items():
-    MANNERS[_path] = _encoded(_coding, _data)
-    MANNERS[f"{_path}/chunked"] = _chunked(_coding, _data)
+    BEHAVIOURS[_path] = _encoded(_coding, _data)
+    BEHAVIOURS[f"{_path}/chunked"] = _chunked(_coding, _data)
 
 
-@manner("/page")
+@behaviour("/page")
 async def page(exchange: Exchange) -> None:
     headers = {"Content-Type": "text/html; charset=utf-8", "Content-Encoding": "gzip", "Set-Cookie": "id=1; Path=/"}
     await exchange.answer(gzip.compress(PAGE), headers=headers)
 
 
-@manner("/etag")
+@behaviour("/etag")
 async def etag(exchange: Exchange) -> None:
     if exchange.headers.get("if-none-match") == '"1"':
         await exchange.send(b'HTTP/1.1 304 Not Modified\r\nETag: "1"\r\n\r\n')
@@ -127,7 +127,7 @@ HALF = OK + b"Content-Length: 1000\r\n\r\nhalf"
 HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
 
 
-def says(*pieces: bytes, then: Literal["stay", "stay silent", "hang up", "reset"] = "stay") -> Manner:
+def says(*pieces: bytes, then: Literal["stay", "stay silent", "hang up", "reset"] = "stay") -> Behaviour:
     """Exactly these bytes, valid HTTP or not; each is read, in this loop, before anything else happens."""
 
     async def speak(exchange: Exchange) -> None:
@@ -145,7 +145,7 @@ def says(*pieces: bytes, then: Literal["stay", "stay silent", "hang up", "reset"
     return speak
 
 
-def goes_on(start: bytes, more: bytes, pause_seconds: float = 0.0) -> Manner:
+def goes_on(start: bytes, more: bytes, pause_seconds: float = 0.0) -> Behaviour:
     """The same data repeated without end."""
 
     async def speak(exchange: Exchange) -> None:
@@ -157,7 +157,7 @@ def goes_on(start: bytes, more: bytes, pause_seconds: float = 0.0) -> Manner:
     return speak
 
 
-def answers(body: bytes = b"", status: str = "200 OK", **headers: str) -> Manner:
+def answers(body: bytes = b"", status: str = "200 OK", **headers: str) -> Behaviour:
     """A valid response; underscores in a header's name mean hyphens."""
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
 
@@ -167,7 +167,7 @@ def answers(body: bytes = b"", status: str = "200 OK", **headers: str) -> Manner
     return answer
 
 
-MANNERS.update(
+BEHAVIOURS.update(
     {
         "/429": answers(b"slow down", "429 Too Many Requests", Retry_After="7"),
         "/999": answers(b"no", "999 Request denied"),
@@ -274,7 +274,7 @@ MANNERS.update(
 )
 
 
-@manner("/once-per-connection")
+@behaviour("/once-per-connection")
 async def once_per_connection(exchange: Exchange) -> None:
     """Sends keep-alive, and closes when it gets another request."""
     if exchange.nth_on_connection > 1:

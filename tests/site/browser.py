@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from tests.site.server import Exchange, Manner
+from tests.site.server import Behaviour, Exchange
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
-PAGES: dict[str, Manner] = {}
+PAGES: dict[str, Behaviour] = {}
 
 
 def page(path: str, html: str, headers: dict[str, str] | None = None, status: str = "200 OK") -> None:

@@ -22,7 +22,7 @@ class Says(NamedTuple):
     values: tuple[str, ...] = ()
     """Addresses of either kind, or one name. Empty: the name exists and has no address."""
     ttl_seconds: int = 60
-    manner: Literal["ok", "nxdomain", "servfail", "refused", "silent", "garbage", "forged"] = "ok"
+    behaviour: Literal["ok", "nxdomain", "servfail", "refused", "silent", "garbage", "forged"] = "ok"
     """`forged`: a forged answer with a private address comes first, with a wrong id."""
     only_for: QuestionType | None = None
     """The behaviour applies to this type of query; the other one is answered properly."""
@@ -70,8 +70,8 @@ class NameServer:
         name, question, end = _question(query)
         self.asked[name, question] += 1
         answer = self._answer(name, question)
-        manner = answer.manner if answer.only_for in (None, question) else "ok"
-        match manner:
+        behaviour = answer.behaviour if answer.only_for in (None, question) else "ok"
+        match behaviour:
             case "silent":
                 return []
             case "garbage":
@@ -83,12 +83,12 @@ class NameServer:
             case "ok":
                 return [_reply(query, end, "ok", self._records(name, question, answer))]
             case _:
-                return [_reply(query, end, manner, [])]
+                return [_reply(query, end, behaviour, [])]
 
     def _answer(self, name: str, question: str) -> Says:
         answers = self._table.get(name)
         if answers is None:
-            return Says(manner="nxdomain")
+            return Says(behaviour="nxdomain")
         return answers[min(max(self.asked[name, question], 1), len(answers)) - 1]
 
     def _records(self, name: str, question: str, answer: Says) -> list[bytes]:

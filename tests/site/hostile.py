@@ -11,7 +11,7 @@ from itertools import chain, repeat
 
 import brotli
 
-from tests.site.server import Exchange, Manner
+from tests.site.server import Behaviour, Exchange
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -32,7 +32,7 @@ def page(title: str = "A page", links: Iterable[str] = (), words: str = WORDS) -
 
 def serves(
     body: bytes, content_type: str = "text/html; charset=utf-8", status: str = "200 OK", **headers: str
-) -> Manner:
+) -> Behaviour:
     """This body for every request; underscores in a header's name mean hyphens."""
     sent = {"Content-Type": content_type, **{name.replace("_", "-"): value for name, value in headers.items()}}
 
@@ -42,13 +42,13 @@ def serves(
     return answer
 
 
-def moves(to: str, status: str = "302 Found", **headers: str) -> Manner:
+def moves(to: str, status: str = "302 Found", **headers: str) -> Behaviour:
     return serves(b"", "text/plain", status, Location=to, **headers)
 
 
-def in_turn(*manners: Manner) -> Manner:
+def in_turn(*behaviours: Behaviour) -> Behaviour:
     """The first behaviour for the first request, and so on; the last one stays."""
-    left = list(manners)
+    left = list(behaviours)
 
     async def answer(exchange: Exchange) -> None:
         await (left.pop(0) if len(left) > 1 else left[0])(exchange)
@@ -56,7 +56,7 @@ def in_turn(*manners: Manner) -> Manner:
     return answer
 
 
-def hub(*links: str) -> Manner:
+def hub(*links: str) -> Behaviour:
     """A page that only links to these: the seed of a crawl."""
     return serves(page("All of them", links))
 
@@ -81,7 +81,7 @@ def _zstd() -> Iterable[bytes]:
     return repeat(zstd.compress(bytes(4 * MEGABYTE)), BOMB_MEGABYTES // 4)
 
 
-def explodes(coding: str, *, says_length: bool = False) -> Manner:
+def explodes(coding: str, *, says_length: bool = False) -> Behaviour:
     """Ten gigabytes of zeros, a few megabytes on the wire: streamed, or at once with a length."""
 
     def pieces() -> Iterable[bytes]:
@@ -109,7 +109,7 @@ def explodes(coding: str, *, says_length: bool = False) -> Manner:
     return at_once if says_length else streamed
 
 
-BOMBS: dict[str, Manner] = {
+BOMBS: dict[str, Behaviour] = {
     **{f"/bomb/{coding}": explodes(coding) for coding in ("gzip", "deflate", "br", "zstd")},
     **{f"/bomb/{coding}/whole": explodes(coding, says_length=True) for coding in ("gzip", "deflate", "br", "zstd")},
 }
@@ -164,7 +164,7 @@ async def folds_its_headers(exchange: Exchange) -> None:
     )
 
 
-def hangs_up_when_asked_again(body: bytes) -> Manner:
+def hangs_up_when_asked_again(body: bytes) -> Behaviour:
     """Sends keep-alive, and closes the connection on a second request."""
 
     async def answer(exchange: Exchange) -> None:
@@ -195,7 +195,7 @@ async def revalidates(exchange: Exchange) -> None:
         await exchange.answer(body, headers=headers)
 
 
-EVERY_END: dict[str, Manner] = {
+EVERY_END: dict[str, Behaviour] = {
     "/robots.txt": serves(b"User-agent: *\nDisallow: /closed\n", "text/plain"),
     "/": hub("/page", "/etag"),
     "/page": serves(page("A page", ["/other", "/closed"])),

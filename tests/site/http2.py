@@ -23,7 +23,7 @@ CERTIFICATE = Path(__file__).with_name("self_signed.pem")
 """For `localhost` and 127.0.0.1."""
 
 Http2Manner = Callable[["Stream"], Awaitable[None]]
-MANNERS: dict[str, Http2Manner] = {}
+BEHAVIOURS: dict[str, Http2Manner] = {}
 
 
 class Http2Hit:
@@ -205,31 +205,31 @@ class _Wire(asyncio.Protocol):
         task.add_done_callback(self._tasks.discard)
 
     async def _answered(self, stream: Stream) -> None:
-        manner = MANNERS.get(stream.hit.path.partition("?")[0])
+        behaviour = BEHAVIOURS.get(stream.hit.path.partition("?")[0])
         try:
-            if manner is None:
+            if behaviour is None:
                 await stream.answer(b"no such page", status=404)
             else:
-                await manner(stream)
+                await behaviour(stream)
         except (StreamClosedError, ProtocolError):
             pass  # the other side wants no more
 
 
-def manner(path: str) -> Callable[[Http2Manner], Http2Manner]:
+def behaviour(path: str) -> Callable[[Http2Manner], Http2Manner]:
     def keep(function: Http2Manner) -> Http2Manner:
-        MANNERS[path] = function
+        BEHAVIOURS[path] = function
         return function
 
     return keep
 
 
-@manner("/page")
+@behaviour("/page")
 async def page(stream: Stream) -> None:
     headers = {"content-type": "text/html; charset=utf-8", "content-encoding": "gzip", "set-cookie": "id=1; Path=/"}
     await stream.answer(gzip.compress(PAGE), headers)
 
 
-@manner("/etag")
+@behaviour("/etag")
 async def etag(stream: Stream) -> None:
     if stream.hit.headers.get("if-none-match") == '"1"':
         await stream.head(304, {"etag": '"1"'}, is_all=True)
@@ -237,44 +237,44 @@ async def etag(stream: Stream) -> None:
         await stream.answer(PAGE, {"etag": '"1"'})
 
 
-@manner("/redirect")
+@behaviour("/redirect")
 async def redirect(stream: Stream) -> None:
     await stream.answer(b"moved", {"location": "/page", "set-cookie": "seen=1"}, 302)
 
 
-@manner("/elsewhere")
-async def elsewhere(stream: Stream) -> None:
+@behaviour("/elsewhere")
+async def other_location(stream: Stream) -> None:
     """Advertises the same content on another port of another host."""
     await stream.answer(PAGE, {"alt-svc": 'h2="decoy.example:1"; ma=3600', "strict-transport-security": "max-age=9999"})
 
 
-@manner("/early-hints")
+@behaviour("/early-hints")
 async def early_hints(stream: Stream) -> None:
     await stream.head(103, {"link": "</a.css>"})
     await stream.answer(PAGE)
 
 
-@manner("/trailers")
+@behaviour("/trailers")
 async def trailers(stream: Stream) -> None:
     await stream.head()
     await stream.body(PAGE, is_all=False)
     stream.trailers({"x-checksum": "1", "content-type": "image/png"})
 
 
-@manner("/big")
+@behaviour("/big")
 async def big(stream: Stream) -> None:
     """More than one window of flow control."""
     await stream.answer(b"a" * 900_000)
 
 
-@manner("/bomb")
+@behaviour("/bomb")
 async def bomb(stream: Stream) -> None:
     coding, data = BOMBS["/bomb/gzip"]
     await stream.head(200, {"content-encoding": coding})
     await stream.body(data)
 
 
-@manner("/endless")
+@behaviour("/endless")
 async def endless(stream: Stream) -> None:
     await stream.head()
     while True:
@@ -282,25 +282,25 @@ async def endless(stream: Stream) -> None:
         await asyncio.sleep(0)
 
 
-@manner("/large")
+@behaviour("/large")
 async def large(stream: Stream) -> None:
     await stream.head(200, {"content-length": "99999999999"})
     await asyncio.sleep(3600)
 
 
-@manner("/silent")
+@behaviour("/silent")
 async def silent(stream: Stream) -> None:
     await asyncio.sleep(3600)
 
 
-@manner("/silent/in-the-body")
+@behaviour("/silent/in-the-body")
 async def silent_in_the_body(stream: Stream) -> None:
     await stream.head()
     await stream.body(b"half", is_all=False)
     await asyncio.sleep(3600)
 
 
-@manner("/drip")
+@behaviour("/drip")
 async def drip(stream: Stream) -> None:
     await stream.head()
     while True:
@@ -308,22 +308,22 @@ async def drip(stream: Stream) -> None:
         await asyncio.sleep(0.02)
 
 
-@manner("/reset")
+@behaviour("/reset")
 async def reset(stream: Stream) -> None:
     stream.reset()
 
 
-@manner("/go-away")
+@behaviour("/go-away")
 async def go_away(stream: Stream) -> None:
     stream.go_away()
 
 
-@manner("/hang-up")
+@behaviour("/hang-up")
 async def hang_up(stream: Stream) -> None:
     stream.hang_up()
 
 
-@manner("/truncated")
+@behaviour("/truncated")
 async def truncated(stream: Stream) -> None:
     await stream.head(200, {"content-length": "1000"})
     await stream.body(b"half", is_all=False)
@@ -331,7 +331,7 @@ async def truncated(stream: Stream) -> None:
     stream.hang_up()
 
 
-@manner("/truncated/reset")
+@behaviour("/truncated/reset")
 async def truncated_by_reset(stream: Stream) -> None:
     await stream.head()
     await stream.body(b"half", is_all=False)
@@ -339,13 +339,13 @@ async def truncated_by_reset(stream: Stream) -> None:
     stream.reset()
 
 
-@manner("/truncated/length")
+@behaviour("/truncated/length")
 async def shorter_than_announced(stream: Stream) -> None:
     await stream.head(200, {"content-length": "1000"})
     await stream.body(b"half")
 
 
-@manner("/truncated/404")
+@behaviour("/truncated/404")
 async def truncated_error(stream: Stream) -> None:
     await stream.head(404)
     await stream.body(b"half", is_all=False)
@@ -353,16 +353,16 @@ async def truncated_error(stream: Stream) -> None:
     stream.reset()
 
 
-@manner("/garbage")
+@behaviour("/garbage")
 async def garbage(stream: Stream) -> None:
     stream.raw(b"\xff\xff\xff\0\0\0\0\0\1 a frame of 16 MB")
 
 
-@manner("/headers-many")
+@behaviour("/headers-many")
 async def many_headers(stream: Stream) -> None:
     await stream.answer(PAGE, {f"x-{number}": "a" for number in range(1000)})
 
 
-@manner("/headers-huge")
+@behaviour("/headers-huge")
 async def huge_headers(stream: Stream) -> None:
     await stream.answer(PAGE, {f"x-{number}": "a" * 5000 for number in range(60)})

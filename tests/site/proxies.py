@@ -18,7 +18,7 @@ from tests.site.server import headers_of
 VOUCHED = Path(__file__).parent / "vouched.pem"
 """A self-signed certificate for `secure.example`, `proxy.example` and 127.0.0.1."""
 
-Manner = Literal["works", "silent", "hangs-up", "garbage", "endless", "speaks-first", "drops-tunnels"]
+Behaviour = Literal["works", "silent", "hangs-up", "garbage", "endless", "speaks-first", "drops-tunnels"]
 
 
 def vouched_tls() -> ssl.SSLContext:
@@ -42,7 +42,7 @@ class LocalProxy(Listening):
     def __init__(
         self,
         scheme: ProxyScheme = "http",
-        manner: Manner = "works",
+        behaviour: Behaviour = "works",
         *,
         user: str = "",
         password: str = "",
@@ -56,7 +56,7 @@ class LocalProxy(Listening):
         self.asked: list[Asked] = []
         self.refusal = refusal
         self.answer = answer
-        self.manner: Manner = manner
+        self.behaviour: Behaviour = behaviour
         self._scheme = scheme
         self._user = user
         self._password = password
@@ -70,7 +70,7 @@ class LocalProxy(Listening):
         return f"{self._scheme}://{f'{user}:{password}@' if user else ''}{self.name}"
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int) -> None:
-        match self.manner:
+        match self.behaviour:
             case "hangs-up":
                 await reader.read(1)
             case "silent":
@@ -167,10 +167,10 @@ class LocalProxy(Listening):
     # -- bytes ----------------------------------------------------------------------------------------------
 
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str, port: int) -> None:
-        if self.manner == "speaks-first":
+        if self.behaviour == "speaks-first":
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged")
         await writer.drain()
-        if self.manner == "drops-tunnels":
+        if self.behaviour == "drops-tunnels":
             await reader.read(1)
             return
         from_upstream, upstream = await asyncio.open_connection(host, port)

@@ -7,13 +7,13 @@ import gzip
 from collections.abc import Callable
 
 from tests.site.behaviours import GZIP_HEAD, zeros
-from tests.site.server import Exchange, Manner
+from tests.site.server import Behaviour, Exchange
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 TEXT = {"Content-Type": "text/plain"}
 
 
-def page(*hrefs: str, head: str = "", headers: dict[str, str] | None = None) -> Manner:
+def page(*hrefs: str, head: str = "", headers: dict[str, str] | None = None) -> Behaviour:
     """A page with these links."""
     links = "".join(f'<p><a href="{href}">{href}</a> leads on.</p>' for href in hrefs)
     words = "<p>Plain words that make this a page worth keeping, and nothing else. </p>" * 20
@@ -25,13 +25,13 @@ def page(*hrefs: str, head: str = "", headers: dict[str, str] | None = None) -> 
     return show
 
 
-def pages(*paths: str) -> dict[str, Manner]:
+def pages(*paths: str) -> dict[str, Behaviour]:
     """A home page, and the pages it links to."""
     leaf = page("/")
     return {"/": page(*paths), **{path.partition("?")[0]: leaf for path in paths}}
 
 
-def rules(text: str | bytes, headers: dict[str, str] | None = None) -> Manner:
+def rules(text: str | bytes, headers: dict[str, str] | None = None) -> Behaviour:
     """A robots.txt sent correctly, whatever its content."""
     body = text.encode() if isinstance(text, str) else text
 
@@ -41,33 +41,33 @@ def rules(text: str | bytes, headers: dict[str, str] | None = None) -> Manner:
     return send
 
 
-def status(words: str, headers: dict[str, str] | None = None) -> Manner:
+def status(words: str, headers: dict[str, str] | None = None) -> Behaviour:
     async def send(exchange: Exchange) -> None:
         await exchange.answer(b"User-agent: *\nDisallow: /\n", words, headers)
 
     return send
 
 
-def moved(to: str) -> Manner:
+def moved(to: str) -> Behaviour:
     async def send(exchange: Exchange) -> None:
         await exchange.answer(b"", "301 Moved Permanently", {"Location": to})
 
     return send
 
 
-def one_after_the_other(*manners: Manner) -> Manner:
+def one_after_the_other(*behaviours: Behaviour) -> Behaviour:
     """A new response each time; the last one stays."""
     asked = 0
 
     async def answer(exchange: Exchange) -> None:
         nonlocal asked
         asked += 1
-        await manners[min(asked, len(manners)) - 1](exchange)
+        await behaviours[min(asked, len(behaviours)) - 1](exchange)
 
     return answer
 
 
-def changing(choose: Callable[[], Manner]) -> Manner:
+def changing(choose: Callable[[], Behaviour]) -> Behaviour:
     """Chosen at each request."""
 
     async def answer(exchange: Exchange) -> None:

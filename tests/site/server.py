@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 
 from tests.site.listening import Listening
 
-Manner = Callable[["Exchange"], Awaitable[None]]
+Behaviour = Callable[["Exchange"], Awaitable[None]]
 
 
 class Hit:
@@ -82,7 +82,7 @@ class Site(Listening):
 
     def __init__(
         self,
-        manners: dict[str, Manner],
+        behaviours: dict[str, Behaviour],
         host: str = "127.0.0.1",
         port: int = 0,
         tls: ssl.SSLContext | None = None,
@@ -90,7 +90,7 @@ class Site(Listening):
     ) -> None:
         super().__init__(host, port, tls)
         self.hits: list[Hit] = []
-        self._manners = manners
+        self._behaviours = behaviours
         self._now = now
 
     @property
@@ -114,9 +114,9 @@ class Site(Listening):
             method, path, *_ = request_line.split(" ")
             hit = Hit(method, path, headers, connection, self._now())
             self.hits.append(hit)
-            manner = self._manners.get(hit.path.partition("?")[0])
+            behaviour = self._behaviours.get(hit.path.partition("?")[0])
             exchange = Exchange(hit, nth, writer)
-            if manner is None:
+            if behaviour is None:
                 await exchange.answer(b"no such page", "404 Not Found")
             else:
-                await manner(exchange)
+                await behaviour(exchange)

@@ -12,9 +12,9 @@ from tenax.model import Deferred, Failed, FailureKind, Fetched, Refused, RobotsC
 from tenax.trace.fetch_many import open_url_fetcher
 from tenax.urls.normalize import NormalizeOptions, WebUrl, normalize
 from tests.site.hostile import moves, serves
-from tests.site.server import Manner, Site
+from tests.site.server import Behaviour, Site
 
-MANNERS: dict[str, Manner] = {
+BEHAVIOURS: dict[str, Behaviour] = {
     "/robots.txt": serves(b"User-agent: *\nDisallow: /closed", "text/plain"),
     "/a": serves(b"first", "text/plain"),
     "/b": serves(b"second", "application/xml"),
@@ -34,7 +34,7 @@ def config(rate: float = 0.0) -> Config:
 
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
-    async with Site(MANNERS) as site:
+    async with Site(BEHAVIOURS) as site:
         yield site
 
 

@@ -295,7 +295,7 @@ async def test_a_stored_page_that_names_it_as_its_canonical_url_serves_too(tmp_p
 async def test_a_stored_copy_serves_when_the_network_does_not(tmp_path: Path) -> None:
     fine = serves(page("Fine"), ETag='"1"')
     broken = {"/unwell": EVERY_END["/500"], "/moved": EVERY_END["/moved"], "/walled": EVERY_END["/wall"]}
-    async with Site({path: in_turn(fine, manner) for path, manner in broken.items()}) as site:
+    async with Site({path: in_turn(fine, behaviour) for path, behaviour in broken.items()}) as site:
         await crawl([site.url(path) for path in broken], tmp_path)
         traces = [await trace(site, path, out=tmp_path) for path in broken]
     for done in traces:

@@ -93,10 +93,10 @@ def test_what_is_listed_too_deep_is_refused_for_that() -> None:
         ("host", "/" + "x" * 5000, True, False),
     ],
 )
-def test_where_a_sitemap_or_a_feed_may_be(scope: Any, href: str, is_named: bool, is_offered: bool) -> None:
+def test_where_a_sitemap_or_a_feed_may_be(scope: Any, href: str, is_named: bool, is_candidate: bool) -> None:
     rules = with_crawl(CrawlConfig(scope=scope, include=("*/news/*",)), "https://example.org/docs/")
     candidate = url_list_candidate(rules, href, MAP, 3, Source.SITEMAP, PAGE, BUDGET, is_named=is_named)
-    assert (candidate is not None) is is_offered
+    assert (candidate is not None) is is_candidate
 
 
 def test_a_url_list_goes_before_pages_of_its_level_and_has_its_own_budget_only() -> None:
@@ -130,11 +130,11 @@ def test_a_url_list_goes_before_pages_of_its_level_and_has_its_own_budget_only()
     ],
 )
 def test_a_guess_has_the_lowest_priority_and_must_pass_the_rules(
-    crawl: CrawlConfig, guess: str, depth: int, is_offered: bool
+    crawl: CrawlConfig, guess: str, depth: int, is_candidate: bool
 ) -> None:
     rules = with_crawl(crawl, "https://example.org/news/")
     candidate = guess_candidate(rules, guess, depth, Source.PAGINATION, PAGE)
-    assert (candidate is not None) is is_offered
+    assert (candidate is not None) is is_candidate
     if candidate is not None:
         assert (candidate.priority, candidate.source, candidate.via, candidate.depth) == (
             Priority.DISCOVERY, Source.PAGINATION, PAGE, depth,

@@ -17,8 +17,15 @@ from tenax.crawl.connectivity import PAUSE_REASON as NETWORK
 from tenax.crawl.connectivity import NetworkState
 from tenax.crawl.discovery_candidates import repeat_reason
 from tenax.crawl.duplicates import page_similarity
+from tenax.crawl.host_log import log_host_change
 from tenax.crawl.open_visits import OpenVisits
-from tenax.crawl.page_record import build_extract_job, build_fetch_record, build_page, response_validators, visit_bytes
+from tenax.crawl.page_record import (
+    build_extract_job,
+    build_fetch_record,
+    fetched_page,
+    response_validators,
+    visit_bytes,
+)
 from tenax.crawl.reader.messages import ExtractedPage, unreadable_page
 from tenax.crawl.reader.pool import ReaderFailed, ReaderPool
 from tenax.crawl.rules import CrawlRules
@@ -44,7 +51,6 @@ from tenax.model import (
     Fetched,
     HostRecord,
     Outcome,
-    Page,
     Redirected,
     Rejected,
     Source,
@@ -275,7 +281,7 @@ class Engine:
             host=host,
             started_at=started_at,
             finished_at=now,
-            page=_fetched_page(claim.task, answer, extracted, now - started_at)
+            page=fetched_page(claim.task, answer, extracted, now - started_at)
             if isinstance(outcome, Fetched)
             else None,
             candidates=candidates + visit_update.candidates,
@@ -323,7 +329,7 @@ class Engine:
 
         host = await self.hosts.update(claim.host.origin, claim.host, rule)
         await self.pipeline.share_backoff(host, site)
-        _log_host_change(before, host, now)
+        log_host_change(before, host, now)
         # Other visits may have updated the host meanwhile; the commit must not write an older record.
         return visit_update._replace(host=self.hosts.get(claim.host.origin) or host)
 
@@ -394,27 +400,3 @@ class Engine:
         """Whether every request failed; False if nothing was requested because all visits were deferred."""
         requested = [name for name, count in outcomes.items() if name != "deferred" or count > self._unsent_visits]
         return all(name.startswith("failed:") for name in requested) and (bool(requested) or not outcomes)
-
-
-def _fetched_page(task: Task, answer: FetchResult, extracted: ExtractedPage | None, seconds: float) -> Page | None:
-    if extracted is None or extracted.url_list or answer.response is None:
-        return None
-    return build_page(task, answer.response, answer.chain, extracted, seconds)
-
-
-def _log_host_change(before: HostRecord, host: HostRecord, now: float) -> None:
-    """Log an outage, its end, and a block. A continuing outage is not logged again."""
-    if (before.breaker == "closed") != (host.breaker == "closed"):
-        log.info(
-            "host is up again" if host.breaker == "closed" else "host down, probing",
-            extra={
-                "host": host.origin,
-                "why": host.backoff_reason,
-                "backoff_seconds": round(max(host.next_at - now, 0)),
-            },
-        )
-    elif host.next_at > before.next_at and host.backoff_reason.startswith("cooldown"):
-        log.info(
-            "host backing off",
-            extra={"host": host.origin, "why": host.backoff_reason, "backoff_seconds": round(host.next_at - now)},
-        )

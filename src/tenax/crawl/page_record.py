@@ -40,6 +40,13 @@ def build_extract_job(claim: Claim, response: Response, site: SiteConfig, now: f
     )
 
 
+def fetched_page(task: Task, answer: FetchResult, extracted: ExtractedPage | None, seconds: float) -> Page | None:
+    """The page to store; None for a URL list, and without a response."""
+    if extracted is None or extracted.url_list or answer.response is None:
+        return None
+    return build_page(task, answer.response, answer.chain, extracted, seconds)
+
+
 def build_page(
     task: Task, response: Response, chain: tuple[Hop, ...], extracted: ExtractedPage, duration_seconds: float
 ) -> Page:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from tenax.discovery.facets import facet_path, facet_skip_reason, is_open, most_at_once
 from tenax.discovery.list_order import is_beyond_next, is_unproven, own_list_page, past_end_reason
 from tenax.discovery.page_numbers import parse_paged_url
-from tenax.discovery.series import series_pattern, series_skip_reason, until_enough
+from tenax.discovery.series import missing_repeats, series_pattern, series_skip_reason
 from tenax.model import Claim, Deferred, GuessState, Refused, Source
 from tenax.urls.admit import Rules, task_refusal
 
@@ -87,7 +87,7 @@ def _series_wait_reason(
     if series_pattern(task.via, task.origin) != pattern:
         return ""
     others = sum(1 for url in _earlier_urls(claim, in_flight) if series_pattern(url, task.origin) == pattern)
-    return f"pages of {pattern}" if others >= until_enough(rule, max_same) else ""
+    return f"pages of {pattern}" if others >= missing_repeats(rule, max_same) else ""
 
 
 def _list_wait_reason(

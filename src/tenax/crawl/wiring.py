@@ -242,7 +242,7 @@ def _count_shared_visits(
         return on_visit
     presence = sharing.presence
 
-    def visited(visit: Visit, admission: Admission) -> None:
+    def count_visit(visit: Visit, admission: Admission) -> None:
         is_page = visit.page is not None or isinstance(visit.outcome, Unchanged)
         presence.add_counts(
             pages=int(is_page),
@@ -251,7 +251,7 @@ def _count_shared_visits(
         )
         on_visit(visit, admission)
 
-    return visited
+    return count_visit
 
 
 def build_transports(

@@ -138,11 +138,16 @@ def archives_to_try(guess_state: GuessState, now: float, limit: int, with_furthe
 
 
 def _last_year(guess_state: GuessState, likely: Iterable[str], is_large: bool) -> Iterator[str]:
-    """Year patterns whose current year is missing; on a small site only if no page is known from this year."""
+    """Year patterns whose current year is missing; on a small site with a sitemap only if no page is from this year."""
+    signs = guess_state.signs
     for pattern in likely:
         rule = guess_state.archives.get(pattern)
         is_due = rule is not None and is_last_year_due(pattern, rule)
-        if rule is not None and is_due and (is_large or guess_state.signs.newest // 12 < (rule.earliest_period or 0)):
+        if (
+            rule is not None
+            and is_due
+            and (is_large or not signs.has_sitemap or signs.newest // 12 < (rule.earliest_period or 0))
+        ):
             yield pattern
 
 

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from tenax.discovery.page_numbers import parse_paged_url
+from tenax.discovery.page_numbers import page_url_prefix, parse_paged_url
 from tenax.model import Candidate, GuessState, SeriesRule, Value
 
 MIN_SERIES_SIMILARITY = 0.9
@@ -58,7 +58,7 @@ def _is_enough(rule: SeriesRule, most: int) -> bool:
     return rule.same_pages >= most or rule.identical >= max(1, most - 1)
 
 
-def until_enough(rule: SeriesRule, most: int) -> int:
+def missing_repeats(rule: SeriesRule, most: int) -> int:
     """How many more repeated pages would end the series; at least one."""
     return max(1, min(most - rule.same_pages, max(1, most - 1) - rule.identical))
 
@@ -106,9 +106,9 @@ def record_series_page(
 
 def _pattern_of_first_page(page: SeriesPage, origin: str, new: Sequence[Candidate]) -> str | None:
     """The pattern of the series of which this page, without a number in its URL, is the first."""
-    relative_url = page.url.removeprefix(origin)
+    relative_url, prefix = page.url.removeprefix(origin), page_url_prefix(page.url)
     for one in new:
-        following = parse_paged_url(one.url) if one.url.startswith(origin) else None
+        following = parse_paged_url(one.url) if one.url.startswith(prefix) else None
         if following is not None and following.is_sure and following.first_page.rstrip("/") == relative_url.rstrip("/"):
             return series_pattern(one.url, origin)
     return None

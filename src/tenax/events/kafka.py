@@ -105,7 +105,7 @@ class KafkaProducer:
     async def _produce(self, topic: str, key: bytes, value: bytes, batch: _Batch, number: int) -> None:
         from confluent_kafka import KafkaException
 
-        def delivered(error: KafkaError | None, message: Delivered) -> None:
+        def on_delivery(error: KafkaError | None, message: Delivered) -> None:
             if error is None and self._is_unavailable:
                 self._is_unavailable = False
                 log.info("Kafka available again", servers=self.servers)
@@ -113,7 +113,7 @@ class KafkaProducer:
 
         while True:
             try:
-                self._producer.produce(topic, value, key, on_delivery=delivered)
+                self._producer.produce(topic, value, key, on_delivery=on_delivery)
                 return
             except BufferError:
                 # librdkafka's queue is full: Kafka is slower than we are, or unavailable.

@@ -34,7 +34,7 @@ class limit_cpu_time:  # noqa: N801 - used like a function
     other threads, and if SIGVTALRM is used by someone else, the block runs without a limit.
     """
 
-    __slots__ = ("_is_limited", "_seconds", "_error")
+    __slots__ = ("_error", "_is_limited", "_seconds")
 
     def __init__(self, seconds: float, error: Callable[[], Exception]) -> None:
         self._seconds = seconds
@@ -97,7 +97,7 @@ class ProcessLimit:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     def allow(self, seconds: float, used: float | None = None) -> None:
-        """Allow this much from now on, rounded up, and up to a second more; `used` is the CPU time used so far, if known."""
+        """Allow this much from now on, rounded up, plus up to a second; `used` is the CPU time so far, if known."""
         soft = int((time.process_time() if used is None else used) + seconds) + 2
         if soft == self._soft:
             return

@@ -15,7 +15,7 @@ from tenax.config import Config, UrlsConfig
 from tenax.model import Budget, Candidate, Priority, Source, Task, Value
 from tenax.urls.normalize import MAX_HREF_CHARS, NormalizeOptions, WebUrl, normalize, normalize_options, split_base
 from tenax.urls.patterns import compile_patterns
-from tenax.urls.priority import Rank, behind_seconds, queue_positions, url_rank
+from tenax.urls.priority import Rank, lag_seconds, queue_positions, url_rank
 from tenax.urls.scope import Scope, build_scope, is_in_scope, site_key
 from tenax.urls.seeds import parse_seed
 from tenax.urls.traps import find_trap, required_budgets
@@ -60,7 +60,7 @@ class LinkDecision(NamedTuple):
     refusal: str | None
     rank: Rank
     budgets: tuple[Budget, ...]
-    behind_seconds: float = 0.0
+    lag_seconds: float = 0.0
 
 
 def build_rules(seeds: Sequence[str], config: Config, year: int, moved_to: Sequence[str] = ()) -> Rules:
@@ -378,7 +378,7 @@ class _RuleChecker:
             return LinkDecision(url.url, url.origin, reason, Rank.ORDINARY, ())
         rank = Rank.TOP if url.url in self._seeds else url_rank(url)
         budgets = required_budgets(url, self.rules.urls, site_key(url) in self.seed_sites)
-        return LinkDecision(url.url, url.origin, None, rank, budgets, behind_seconds(url, rank))
+        return LinkDecision(url.url, url.origin, None, rank, budgets, lag_seconds(url, rank))
 
 
 @lru_cache(maxsize=4)

@@ -53,7 +53,7 @@ def url_rank(url: WebUrl) -> Rank:
     return Rank.LISTING if _DATE_ONLY_PATH.match(path) else Rank.ORDINARY
 
 
-def behind_seconds(url: WebUrl, rank: Rank) -> float:
+def lag_seconds(url: WebUrl, rank: Rank) -> float:
     """How far a numbered page stays behind others of its list found with it: they are visited in order."""
     number = _LAST_NUMBER.search(url.query or url.path) if rank is Rank.LISTING else None
     return SECONDS_PER_PAGE * int(number[1]) if number is not None else 0.0

@@ -28,7 +28,7 @@ PAGE = b"""<!doctype html><html><head><title>Harbour Post</title><base href="/bl
 <link rel="alternate" type="application/rss+xml" href="../feed.xml"><link rel="alternate" href="/de">
 <link rel="alternate" type="application/atom+xml" href="atom.xml"></head><body><p>Welcome to the harbour.</p>"""
 
-MANNERS = {
+BEHAVIOURS = {
     "/robots.txt": serves(b"User-agent: *\nDisallow: /closed", "text/plain"),
     "/feed.xml": serves(RSS, "application/rss+xml"),
     "/based.xml": serves(BASED, "text/xml"),
@@ -54,7 +54,7 @@ def feed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
-    async with Site(MANNERS) as site:
+    async with Site(BEHAVIOURS) as site:
         yield site
 
 

@@ -43,7 +43,7 @@ URL = "https://example.org/a"
 HURRIED = ("--set", "politeness.rate_per_second=0", "--set", "fetch.fallbacks=")
 
 
-class Told(msgspec.Struct):
+class TerminalOutput(msgspec.Struct):
     code: int
     out: str
     err: str
@@ -57,9 +57,9 @@ async def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         yield site
 
 
-async def fetch(capsys: pytest.CaptureFixture[str], *arguments: str) -> Told:
+async def fetch(capsys: pytest.CaptureFixture[str], *arguments: str) -> TerminalOutput:
     code = await asyncio.to_thread(main, ["fetch", *arguments, *HURRIED])
-    return Told(code, *capsys.readouterr())
+    return TerminalOutput(code, *capsys.readouterr())
 
 
 # ---- the whole of it --------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from tenax.database.links import pack_links
 from tenax.database.sqlite import SqliteDatabase, lock_database
 from tenax.model import PageLink, Priority, Source
 from tenax.urls.admit import build_rules
-from tests.contracts.database import Manners, candidate, claimed, visit_of
+from tests.contracts.database import FixedPace, candidate, claimed, visit_of
 
 A, B = "https://a.test", "https://b.test"
 PLAIN = TextStyle()
@@ -49,7 +49,7 @@ LINKS = {
 async def written(out: Path, *, is_kept: bool = True) -> None:
     """A crawl of three pages; `b.test` and `/rare` wait."""
     clock = ManualClock()
-    database = await SqliteDatabase.open(out / "tenax.db", DatabaseConfig(), clock, Manners())
+    database = await SqliteDatabase.open(out / "tenax.db", DatabaseConfig(), clock, FixedPace())
     await CrawlRules(database, build_rules((f"{A}/",), Config(), 2026)).change(lambda rules: rules)
     await database.admit([candidate(url, due=clock.now() + place) for place, url in enumerate(LINKS)])
     for _ in LINKS:
@@ -139,7 +139,7 @@ def test_all_links_in_a_file(asked: Asked, tmp_path: Path) -> None:
 
 
 async def priorities(out: Path, *urls: str) -> list[Priority]:
-    database = await SqliteDatabase.open(out / "tenax.db", DatabaseConfig(), ManualClock(), Manners(), read_only=True)
+    database = await SqliteDatabase.open(out / "tenax.db", DatabaseConfig(), ManualClock(), FixedPace(), read_only=True)
     lives = [await database.url_history(url) for url in urls]
     await database.close()
     return [history.priority for history in lives if history is not None]

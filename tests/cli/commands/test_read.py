@@ -30,7 +30,7 @@ PAGE = f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>The
 EMPTY = "<!doctype html><title>Nothing</title><body></body>"
 
 
-class Told(msgspec.Struct):
+class TerminalOutput(msgspec.Struct):
     code: int
     out: str
     err: str
@@ -54,11 +54,11 @@ class Reading:
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
 
-    def __call__(self, *arguments: str) -> Told:
+    def __call__(self, *arguments: str) -> TerminalOutput:
         code = main(["read", *arguments])
-        return Told(code, *self._capsys.readouterr())
+        return TerminalOutput(code, *self._capsys.readouterr())
 
-    async def url(self, *arguments: str) -> Told:
+    async def url(self, *arguments: str) -> TerminalOutput:
         """In a thread, because the site it asks is served by this one."""
         return await asyncio.to_thread(self, *arguments, *HURRIED)
 
@@ -246,7 +246,7 @@ async def gone(exchange: Exchange) -> None:
     exchange.reset()
 
 
-MANNERS = {
+BEHAVIOURS = {
     "/robots.txt": serves(b"User-agent: *\nDisallow: /closed", "text/plain"),
     "/page": serves(PAGE.encode("utf-16"), "text/html; charset=utf-16"),
     "/unlisted": serves(PAGE.encode(), X_Robots_Tag="noindex"),
@@ -261,7 +261,7 @@ MANNERS = {
 
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
-    async with Site(MANNERS) as site:
+    async with Site(BEHAVIOURS) as site:
         yield site
 
 

@@ -12,7 +12,7 @@ from tenax.cli.commands import seed
 from tenax.database import Admission, Status
 from tenax.services.seeds import AddedSeeds
 
-RESTING = Status(created_at=0.0, now=0.0)
+BACKING_OFF = Status(created_at=0.0, now=0.0)
 BUSY = Status(created_at=0.0, now=0.0, is_running=True, workers=3)
 
 
@@ -33,7 +33,7 @@ BUSY = Status(created_at=0.0, now=0.0, is_running=True, workers=3)
         ),
         (
             AddedSeeds(Admission(known=1)),
-            RESTING,
+            BACKING_OFF,
             ["0 URLs added, 1 already known.", "No process is crawling. Resume with:  go on"],
         ),
         (

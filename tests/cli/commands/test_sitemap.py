@@ -12,20 +12,20 @@ import pytest
 
 from tests.cli.listing import Listing
 from tests.site.hostile import moves, serves
-from tests.site.server import Exchange, Manner, Site
+from tests.site.server import Behaviour, Exchange, Site
 
 XML = "application/xml"
 
 
-def xml(text: str) -> Manner:
+def xml(text: str) -> Behaviour:
     return serves(text.encode(), XML)
 
 
-def urlset(*paths: str) -> Manner:
+def urlset(*paths: str) -> Behaviour:
     return xml(f"<urlset>{''.join(f'<url><loc>{path}</loc></url>' for path in paths)}</urlset>")
 
 
-def index(*paths: str) -> Manner:
+def index(*paths: str) -> Behaviour:
     return xml(f"<sitemapindex>{''.join(f'<sitemap><loc>{path}</loc></sitemap>' for path in paths)}</sitemapindex>")
 
 
@@ -38,7 +38,7 @@ NEWS = """<urlset xmlns:n="news"><url><loc>/one?utm_source=x</loc><lastmod>2026-
 <n:news><n:title>The ferry</n:title><n:publication_date>2026-01-30T12:00:00Z</n:publication_date></n:news></url>
 <url><loc>/two</loc><lastmod>2026-01-31T12:34:00+01:00</lastmod></url></urlset>"""
 
-MANNERS: dict[str, Manner] = {
+BEHAVIOURS: dict[str, Behaviour] = {
     "/robots.txt": serves(b"User-agent: *\nDisallow: /closed\nSitemap: /all.xml\nSitemap: /news.xml", "text/plain"),
     "/all.xml": index("/a.xml.gz", "/all.xml", "/missing.xml", "/closed.xml", "/nested.xml", "/news.xml"),
     "/nested.xml": index("/all.xml", "/moved.xml"),
@@ -66,7 +66,7 @@ def sitemap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
-    async with Site(MANNERS) as site:
+    async with Site(BEHAVIOURS) as site:
         yield site
 
 
@@ -125,7 +125,7 @@ async def test_the_next_usual_place_where_the_first_has_none(sitemap: Listing) -
 
 async def test_the_usual_place_where_those_named_are_none(sitemap: Listing) -> None:
     robots = serves(b"Sitemap: /old.xml\nSitemap: /page", "text/plain")
-    behaviours = {"/robots.txt": robots, "/page": MANNERS["/page"], "/sitemap.xml": urlset("/a")}
+    behaviours = {"/robots.txt": robots, "/page": BEHAVIOURS["/page"], "/sitemap.xml": urlset("/a")}
     async with Site(behaviours) as site:
         result = await sitemap(site.origin)
         assert (result.code, result.out.splitlines()[1].strip()) == (0, site.url("/a"))

@@ -16,7 +16,7 @@ from tenax.database import Status
 from tenax.model import Ending, HostBackoff, Progress
 
 NOW = 1_750_000_000.0
-ORDERS = CrawlOptions(
+OPTIONS = CrawlOptions(
     seeds=("https://example.org",),
     location=Location(Path("my crawl")),
     resume_command="tenax crawl https://example.org --dir 'my crawl'",
@@ -34,7 +34,7 @@ STATUS = Status(
 
 
 def report(ending: Ending = Ending.COMPLETE, **status: object) -> Report:
-    return Report(ORDERS, ending, PROGRESS, msgspec.structs.replace(STATUS, **status), "pages.jsonl")
+    return Report(OPTIONS, ending, PROGRESS, msgspec.structs.replace(STATUS, **status), "pages.jsonl")
 
 
 def text_of(report: Report) -> str:
@@ -68,14 +68,14 @@ def test_a_crawl_that_needs_a_browser_is_not_complete() -> None:
     text = text_of(needy)
     assert "Nothing else is left to visit. 2 URLs need a browser: install one" in text
     assert "complete" not in text
-    assert text.splitlines()[-1] == f"Resume with:  {ORDERS.resume_command}"
+    assert text.splitlines()[-1] == f"Resume with:  {OPTIONS.resume_command}"
     assert "2 URLs need a browser" in "\n".join(format_brief_summary(needy, TextStyle()))
     assert "2 URLs need a browser" in closing_line(report(pages=0, needs_browser=2), TextStyle())
 
 
 @pytest.mark.parametrize("ending", [Ending.INTERRUPTED, Ending.PAGE_LIMIT, Ending.MAX_IDLE])
 def test_the_last_line_is_the_command_that_resumes(ending: Ending) -> None:
-    assert text_of(report(ending, waiting=5)).splitlines()[-1] == f"Resume with:  {ORDERS.resume_command}"
+    assert text_of(report(ending, waiting=5)).splitlines()[-1] == f"Resume with:  {OPTIONS.resume_command}"
 
 
 def test_hosts_that_are_backing_off_are_named() -> None:
@@ -109,7 +109,7 @@ def test_quiet_means_quiet_unless_there_is_something_to_do() -> None:
     assert format_brief_summary(report(), TextStyle()) == []
     assert (
         format_brief_summary(report(Ending.INTERRUPTED, waiting=3), TextStyle())[-1]
-        == f"Resume with:  {ORDERS.resume_command}"
+        == f"Resume with:  {OPTIONS.resume_command}"
     )
     assert format_brief_summary(report(Ending.NOTHING_STORED, pages=0), TextStyle())[0].startswith(
         "Nothing could be stored."

@@ -88,7 +88,7 @@ def test_how_it_was_fetched_and_what_the_site_allows_count() -> None:
     assert read(check, validation=ValidationConfig(enabled=False)).rejection is None
 
 
-def test_a_page_that_only_leads_on_candidates_where_to() -> None:
+def test_meta_refresh_target_is_a_candidate() -> None:
     html = "<meta http-equiv=refresh content='0; url=/home'><p>Redirecting</p><a href=/b>b</a>"
     extracted = read(html)
     assert extracted.rejection is not None and extracted.rejection.why.startswith("refresh:")

@@ -20,7 +20,7 @@ CELLS = "".join(f"<tr><td>Cell {number}</td></tr>" for number in range(100))
 COLUMNS = "".join(f"<tr><td>{'A column of a page that is laid out in a table. ' * 3}</td></tr>" for _ in range(100))
 
 
-def doubts_in(html: str, *, is_article: bool = False) -> tuple[Blocks, ScoringPlan]:
+def doubtful_blocks(html: str, *, is_article: bool = False) -> tuple[Blocks, ScoringPlan]:
     blocks = Blocks(Dom(html).walk)
     return blocks, plan_scoring(blocks, PageLayout(blocks, PageHints()), is_article=is_article)
 
@@ -28,7 +28,7 @@ def doubts_in(html: str, *, is_article: bool = False) -> tuple[Blocks, ScoringPl
 @pytest.mark.parametrize("is_article", [False, True])
 @pytest.mark.parametrize("html", [f"<ul>{ITEMS}</ul>", f"<ol>{ITEMS}</ol>", f"<table>{CELLS}</table>"])
 def test_long_list_is_sampled(html: str, is_article: bool) -> None:
-    _, plan = doubts_in(f"<p>Before it.</p>{html}<p>After it.</p>", is_article=is_article)
+    _, plan = doubtful_blocks(f"<p>Before it.</p>{html}<p>After it.</p>", is_article=is_article)
     (sample,) = plan.sampled_lists
     assert len(sample.sampled) == LIST_SAMPLE_SIZE
     assert sorted([*sample.sampled, *sample.unsampled]) == list(range(1, 101))
@@ -48,7 +48,7 @@ def test_long_list_is_sampled(html: str, is_article: bool) -> None:
     ids=["paragraphs", "short lists", "columns", "headings"],
 )
 def test_other_lists_are_not_sampled(html: str) -> None:
-    blocks, plan = doubts_in(html)
+    blocks, plan = doubtful_blocks(html)
     assert list(plan.scored) == list(range(len(blocks)))
     assert not plan.sampled_lists
 
@@ -75,7 +75,7 @@ def test_hidden_items_of_a_sampled_list_are_dropped() -> None:
 @given(MARKUP)
 def test_every_block_is_scored_or_planned(html: str) -> None:
     for is_article in (False, True):
-        blocks, plan = doubts_in(html, is_article=is_article)
+        blocks, plan = doubtful_blocks(html, is_article=is_article)
         unsampled = [at for sample in plan.sampled_lists for at in sample.unsampled]
         assert len(unsampled) == len(set(unsampled))
         assert not {*plan.scored} & {*plan.certain, *unsampled}

@@ -129,9 +129,7 @@ LARGE: Final[dict[str, bytes]] = {
 
 @BOTH
 @pytest.mark.parametrize(("html", "why"), SHAPES.values(), ids=SHAPES)
-def test_hostile_page_exceeds_a_limit(
-    html: bytes, why: str, by: str, within: Callable[[float], None]
-) -> None:
+def test_hostile_page_exceeds_a_limit(html: bytes, why: str, by: str, within: Callable[[float], None]) -> None:
     with pytest.raises(ExtractLimitExceeded, match=f"^too costly to read: .*{why}"):
         parse(html, CpuBudget(time.thread_time, 2.0 if why == TIME else 60.0), feeder_by(by))
     within(20.0)
@@ -139,9 +137,7 @@ def test_hostile_page_exceeds_a_limit(
 
 @BOTH
 @pytest.mark.parametrize("html", LARGE.values(), ids=LARGE)
-def test_page_with_too_many_elements_is_truncated(
-    html: bytes, by: str, within: Callable[[float], None]
-) -> None:
+def test_page_with_too_many_elements_is_truncated(html: bytes, by: str, within: Callable[[float], None]) -> None:
     parsed = parse(html, CpuBudget(time.thread_time, 60.0), feeder_by(by))
     assert parsed.tree.body is not None
     assert 0 < (parsed.truncated_at or 0) < len(html)

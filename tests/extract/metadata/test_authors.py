@@ -79,9 +79,9 @@ def test_find_byline() -> None:
 
 
 def test_byline_first_chars_are_complete() -> None:
-    rests = ("ritten by", "osted by", "ext by", "ext von", "y", "on", "utor:", "uthor:", "ar", "or", "i", "oor", "v",
+    endings = ("ritten by", "osted by", "ext by", "ext von", "y", "on", "utor:", "uthor:", "ar", "or", "i", "oor", "v",
              "екст:", "втор:")  # fmt: skip
-    letters = {chr(code) for code in range(0x110000) for rest in rests if _BYLINE.match(f"{chr(code)}{rest} Ann")}
+    letters = {chr(code) for code in range(0x110000) for rest in endings if _BYLINE.match(f"{chr(code)}{rest} Ann")}
     assert letters == _BYLINE_FIRST_CHARS
 
 

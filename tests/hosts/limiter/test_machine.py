@@ -44,7 +44,7 @@ class TestMachineRateLimiter(RateLimiterContract): ...
 # ---- the same as within one process -----------------------------------------------------------------------
 
 # Calls happen on whole hundredths and paces end between them, so that rounding decides nothing.
-SOME_TURNS = st.lists(
+SOME_ROUNDS = st.lists(
     st.builds(
         Permit,
         st.sampled_from(["host http://a.example", "host http://b.example", "address 1.2.3.4"]),
@@ -55,7 +55,7 @@ SOME_TURNS = st.lists(
     unique_by=lambda permit: permit.key,
 )
 CALLS = st.lists(
-    st.tuples(st.integers(0, 40), st.booleans(), st.sampled_from(["take", "end", "hold"]), SOME_TURNS), max_size=60
+    st.tuples(st.integers(0, 40), st.booleans(), st.sampled_from(["take", "end", "hold"]), SOME_ROUNDS), max_size=60
 )
 
 

@@ -91,7 +91,7 @@ def compile_row_sums(
     borders = _part_starts(table)
     parts: list[_CompiledPart | None] = [None] * (len(borders) - 1)
 
-    def made(number: int) -> _CompiledPart:
+    def compiled_part(number: int) -> _CompiledPart:
         """A part, compiled on first use: most pages need only the first of a large table."""
         lines = _source_lines(table, range(borders[number], borders[number + 1]), names, fractions)
         part: _CompiledPart = _compile_function(
@@ -110,7 +110,7 @@ def compile_row_sums(
         for row, index in zip(rows, indexes, strict=True):
             total = 0.0 if row else NO_ROW_SUM
             for number, part in enumerate(parts) if row else ():
-                total, is_sure = (part or made(number))(row, groups[index], shared, total)
+                total, is_sure = (part or compiled_part(number))(row, groups[index], shared, total)
                 if is_sure:
                     break
             found.append(total)

@@ -320,7 +320,7 @@ def _parse_pieces(
 
 
 def _feed_pieces(parser: _Parser, html: bytes) -> int:
-    """Feed until the next check is due. Same rules as `native/feed.c`, which hands back pages that take long to measure."""
+    """Feed until the next check is due. `native/feed.c` has the same rules, but hands back pages with much open."""
     feed, handle, process = parser.feed, parser.handle, _lexbor.lxb_html_parse_chunk_process
     open_elements, formatting, chunks = parser.open_elements, parser.formatting, parser.chunks
     begin = _pointer.from_buffer(feed, _HTML_AT).value or 0

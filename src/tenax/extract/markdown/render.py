@@ -199,11 +199,11 @@ class _MarkdownWriter:
         table, walk = context.table, self.walk
         assert table is not None
 
-        def said(box: int, is_head: bool) -> str:
+        def cell_text(box: int, is_head: bool) -> str:
             return self._format_runs_on_one_line(walk.box_starts[box], walk.box_ends[box], STRONG if is_head else 0)
 
-        captions = [(box, escape_line_start(said(box, False))) for box in table.captions]
-        rows = (table.first_row, format_table(table, said))
+        captions = [(box, escape_line_start(cell_text(box, False))) for box in table.captions]
+        rows = (table.first_row, format_table(table, cell_text))
         # In the order of the page: some put captions below.
         for _, text in sorted([*captions, rows]):
             if text:

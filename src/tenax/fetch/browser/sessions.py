@@ -229,12 +229,12 @@ class BrowserSessions:
             return self._run_in_background(self._end_session(session))
         try:
             for process in await session.chromium.processes():
-                held_bytes = resident_bytes(process.pid)
-                if process.kind == "renderer" and held_bytes > MAX_RENDERER_BYTES:
-                    log.warning("page took too much memory", bytes=held_bytes)
+                used_bytes = resident_bytes(process.pid)
+                if process.kind == "renderer" and used_bytes > MAX_RENDERER_BYTES:
+                    log.warning("page took too much memory", bytes=used_bytes)
                     with suppress(ProcessLookupError, PermissionError):
                         os.kill(process.pid, signal.SIGKILL)
-                elif held_bytes > MAX_OTHER_BYTES:
+                elif used_bytes > MAX_OTHER_BYTES:
                     raise BrowserError("Chromium took too much memory")
         except BrowserError as error:
             self.fail_session(session, error)
