@@ -144,7 +144,7 @@ def test_what_was_measured_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "10 s each, medians of 3 interleaved rounds, PostgreSQL 15.18." in shown
     assert "A waiting URL takes 296 bytes of disk, a stored page 4,133." in shown
     assert "| `tenax page-fetcher` | 1,234 | 0.5 |" in shown
-    assert "| `cycles_per_second_4_workers` | 2,000 | 1,500 | held |" in shown
+    assert "| `cycles_per_second_4_workers` | 2,000 | 1,500 | met |" in shown
 
 
 def test_the_server_is_set_up_as_the_deployed_one() -> None:

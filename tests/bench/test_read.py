@@ -225,7 +225,7 @@ def test_the_documents_show_what_was_measured(tmp_path: Path, monkeypatch: pytes
     judge(report, {"tenax": tally(PAGES, ours)}, {"tenax": ours})
     report.finish()
     shown = from_results.read_tables()
-    assert "3 pages; of the CPU time of Tenax and trafilatura, the median of 3 passes." in shown
+    assert "3 pages; CPU time of Tenax and trafilatura: the median of 3 passes." in shown
     assert "| parsing alone | 1.5 | 1.5 | 1.5 |" in shown
     assert (
         "|  | F1, article | F1, forum | title |\n| --- | --- | --- | --- |\n| Tenax | 1.000 | 0.667 | 1.000 |" in shown

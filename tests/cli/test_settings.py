@@ -90,9 +90,13 @@ def test_what_lies_beneath_gives_way_to_all_others(tmp_path: Path) -> None:
         (["--set", "crawl.max_depth"], UsageError, "write it as SECTION.KEY=VALUE"),
         (["--config", "nowhere.toml"], ConfigError, "nowhere.toml: no such file"),
         (["--discover", "links,rumours"], ConfigError, "--discover: bad value"),
-        (["--discover", "none,links"], ConfigError, "--discover: give ways to find pages"),
-        (["--discover", ","], ConfigError, "--discover: give ways to find pages"),
-        (["--set", "discovery.sources=links,none"], ConfigError, "--set discovery.sources: give ways to find pages"),
+        (["--discover", "none,links"], ConfigError, "--discover: `discovery.sources` takes a list"),
+        (["--discover", ","], ConfigError, "--discover: `discovery.sources` takes a list"),
+        (
+            ["--set", "discovery.sources=links,none"],
+            ConfigError,
+            "--set discovery.sources: `discovery.sources`",
+        ),
     ],
 )
 def test_mistakes_name_the_flag(words: list[str], error: type[Exception], message: str) -> None:
@@ -114,7 +118,7 @@ def test_the_ways_to_find_pages_are_a_list(words: list[str], sources: tuple[str,
 
 def test_a_site_may_not_be_told_two_things_either(tmp_path: Path) -> None:
     (tmp_path / "tenax.toml").write_text('[site."example.org"]\ndiscovery.sources = ["none", "links"]\n')
-    with pytest.raises(ConfigError, match=r'\[site."example.org"\]: give ways to find pages'):
+    with pytest.raises(ConfigError, match=r'\[site."example.org"\]: `discovery.sources` takes a list'):
         settings.load(arguments())
 
 

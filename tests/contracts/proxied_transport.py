@@ -252,7 +252,7 @@ class ProxiedContract:
     # -- proxies that fail ----------------------------------------------------------------------------------
 
     @pytest.mark.parametrize(
-        ("scheme", "manner", "why"),
+        ("scheme", "behaviour", "why"),
         [
             ("http", "hangs-up", "it closed the connection"),
             ("http", "garbage", "not a proper answer to CONNECT"),

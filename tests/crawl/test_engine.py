@@ -216,14 +216,14 @@ async def test_a_host_that_goes_down_or_blocks_us_is_logged_once(
     wrong = Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500)
     pages = {"/": linking(*paths), **dict.fromkeys(paths, wrong)}
     crawl = await crawl_of(pages, CrawlConfig(max_idle_seconds=5.0))
-    with caplog.at_level(logging.INFO, "tenax.crawl.engine"):
+    with caplog.at_level(logging.INFO, "tenax.crawl"):
         assert await crawl.run() is Ending.MAX_IDLE
         [down] = [record for record in caplog.records if "down" in record.message]
         assert (down.__dict__["host"], down.__dict__["why"]) == (SITE, "down: 5 failures in a row, last: HTTP 500")
         crawl.web.pages.update(dict.fromkeys([SITE + path for path in paths], (403, "")))
         while await crawl.run() is Ending.MAX_IDLE:
             clock.advance(1000)
-    messages = [record.message for record in caplog.records if record.name == "tenax.crawl.engine"]
+    messages = [record.message for record in caplog.records if record.name == "tenax.crawl.host_log"]
     assert messages == [
         "host down, probing",
         "host is up again",

@@ -452,7 +452,7 @@ async def test_selections_that_show_the_same_again_are_spared(crawl_of: Making) 
     assert len(spared) == 8
     why = (await crawl.life(spared[0])).visits[-1].outcome
     assert isinstance(why, Refused)
-    assert why.why.startswith("facets: 12 other selections of /shop were visited, and of late hardly any")
+    assert why.why.startswith("facets: 12 other query strings of /shop were visited, and few of the recent ones")
 
 
 @pytest.mark.parametrize(

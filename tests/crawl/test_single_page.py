@@ -149,13 +149,13 @@ def test_of_a_long_text_the_beginning_is_read() -> None:
     assert len(content.text) <= 2_000_000
     assert content.article == content.text
     assert [link.href for link in content.links] == ["https://example.org/end"]
-    assert content.truncated_reason == "read to character 2,000,000, each text counted as 12 at least"
+    assert content.truncated_reason == "read to character 2,000,000 (each text counts as at least 12)"
 
 
 def test_a_page_with_many_elements_and_little_text_reports_how_far_it_was_read() -> None:
     content = tenax.read("<p>" + "<img src=/a>" * 300_000 + "the end", "https://example.org/")
     assert "the end" not in content.text
-    assert re.fullmatch("read to byte [0-9,]+ of 3,600,010, for it has so many elements", content.truncated_reason)
+    assert re.fullmatch("read to byte [0-9,]+ of 3,600,010: too many elements", content.truncated_reason)
 
 
 def test_explaining_ends_when_its_time_is_used_up_and_does_not_raise(monkeypatch: pytest.MonkeyPatch) -> None:

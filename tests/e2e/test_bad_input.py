@@ -46,7 +46,7 @@ SEEDS = [
     ("ftp://example.org/", 2, r"`ftp://example.org/`: `ftp` is not a scheme we fetch; give an http or https URL"),
     ("file:///etc/passwd", 2, r".*`file` is not a scheme we fetch; give an http or https URL"),
     ("http://exa mple.org/", 2, r"`http://exa mple.org/` is not a URL; .*"),
-    ("http://me:secret@nothing.invalid/", 3, r"there is no host called nothing\.invalid; check the spelling .*"),
+    ("http://me:secret@nothing.invalid/", 3, r"no such host: nothing\.invalid; check the spelling .*"),
     ("http://127.0.0.1:9/", 3, r".*http://127\.0\.0\.1:9.*connection refused.*"),
 ]
 
@@ -64,7 +64,7 @@ def test_a_seed_that_leads_nowhere(tmp_path: Path, seed: str, code: int, says: s
 def test_one_seed_of_two_that_is_not_found_is_said_and_the_other_is_crawled(calm: Demo, tmp_path: Path) -> None:
     answer = tenax("crawl", calm.seeds[0], "http://nothing.invalid/", *FAST, "--max-pages", "3", "--dir", tmp_path)
     assert answer.code == 0
-    assert "there is no host called nothing.invalid; its pages are tried again later" in answer.err
+    assert "no such host: nothing.invalid; its pages are tried again later" in answer.err
     assert len(stored(tmp_path)) == 3
 
 
@@ -242,7 +242,7 @@ def test_a_file_of_somebody_else_is_not_cut(calm: Demo, tmp_path: Path) -> None:
         ("[crawll]\nmax_depth = 3\n", r"tenax\.toml: unknown key `crawll\.max_depth`; did you mean .*"),
         ("[crawl]\nmax_depth = 'deep'\n", r"tenax\.toml: bad value 'deep' for `crawl\.max_depth`: .*"),
         ("[politeness]\nrate_per_second = -1\n", r"tenax\.toml: bad value -1 for `politeness\.rate_per_second`: .*"),
-        ("max_depth = 3\n", r"tenax\.toml: `max_depth` must stand in a section, such as \[crawl\]"),
+        ("max_depth = 3\n", r"tenax\.toml: `max_depth` must be in a section, such as \[crawl\]"),
         ("[crawl\n", r"tenax\.toml: not valid TOML: .*"),
     ],
 )

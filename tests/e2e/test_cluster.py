@@ -168,7 +168,7 @@ def test_a_visit_that_hangs_is_left_to_another_worker(cluster: Cluster, sluggard
     until(lambda: "/slow" in asked, "a visit that hangs")
     [end] = stopped(leaving)
     assert end.code == 0, end.err
-    assert "visits did not end in time, others will make them count=1" in end.err
+    assert "visits did not end in time, left to other workers count=1" in end.err
     assert cluster.status().waiting == 1
     other = cluster.worker(port, options=LINKS_ONLY)
     cluster.done()

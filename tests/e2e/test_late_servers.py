@@ -62,7 +62,7 @@ class Service:
 def waiting(*words: str) -> Iterator[Service]:
     """A service that waits for a server, and has said so."""
     service = Service(*words)
-    service.says("a server is away, waiting for it")
+    service.says("server unavailable, waiting")
     assert service.answers("/metrics") == 200
     assert service.answers("/ready") == 503
     yield service

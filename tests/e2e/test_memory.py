@@ -32,7 +32,7 @@ async def test_what_is_in_flight_is_committed_and_the_next_run_goes_on(tmp_path:
     async with Site({"/robots.txt": rules(""), **pages(*PATHS), "/": late}) as site:
         command = ("crawl", site.url("/"), "--discover", "links", "--rate", "0", *INLINE, "--dir", tmp_path)
         first = start(*command, "--set", "resilience.max_memory_bytes=1", "--set", "fetch.headers_timeout_seconds=60")
-        await asyncio.to_thread(until_it_says, first, "too much memory is used")
+        await asyncio.to_thread(until_it_says, first, "memory limit exceeded, stopping")
         is_over.set()
         code, _, err = await asyncio.to_thread(ended, first)
         assert code == 12, err

@@ -40,4 +40,4 @@ async def test_few_files_make_it_slower_and_nothing_else(tmp_path: Path, files: 
     [warning] = [line for line in err.splitlines() if "ulimit" in line]
     assert "raise `ulimit -n`" in warning
     assert f"ulimit={files} " in warning and "wanted=256 enough=768" in warning
-    assert "internal error" not in err + out and "visit failed inside" not in err
+    assert "internal error" not in err + out and "internal error during visit" not in err

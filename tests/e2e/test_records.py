@@ -64,7 +64,7 @@ async def test_what_needs_a_browser_waits_for_one(site: Site, location: tuple[st
     assert f"{app}\n    needs a browser: shell: the page is built by scripts\n" in failed
     story = await said("explain", app, *location)
     assert "Waits for a run with a browser: shell: the page is built by scripts." in story
-    assert "→ put aside until there is a browser" in story
+    assert "→ waits for a browser" in story
 
     assert "1 URL will be visited again." in await said("dead-letters", "replay", app, *location)
     assert "1 URL needs a browser" in await said(*crawl, *NO_BROWSER)

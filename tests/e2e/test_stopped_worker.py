@@ -133,8 +133,8 @@ def test_a_worker_that_wakes_after_its_death(postgres: str, redis: str, tmp_path
     until(lambda: not cluster.status().waiting, "the one that woke to go on")
     [end] = stopped(sleeper)
     assert end.code == 0, end.err
-    assert "visit came too late" in end.err
-    assert "this worker was taken for dead, joining anew" in end.err
+    assert "lease lost, visit discarded" in end.err
+    assert "worker lease expired, re-registering" in end.err
     assert hosts.pages_asked("sleeper", since=before) == sorted(third + path for path in PATHS), "only what is its own"
     pages = sorted(origin + path for origin in hosts.origins for path in PATHS)
     assert asyncio.run(stored(cluster.database)) == (pages, len(pages), [])

@@ -423,7 +423,7 @@ async def test_userinfo_backslash_and_tab_tricks_reach_nobody(server: NameServer
     await guard.close()
 
 
-@pytest.mark.parametrize("manner", ["nxdomain", "servfail", "refused", "silent", "garbage"])
+@pytest.mark.parametrize("behaviour", ["nxdomain", "servfail", "refused", "silent", "garbage"])
 async def test_error_texts_name_no_resolved_address_and_no_server(
     server: NameServer, behaviour: Literal["nxdomain", "servfail", "refused", "silent", "garbage"]
 ) -> None:

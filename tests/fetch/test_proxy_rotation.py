@@ -137,7 +137,7 @@ async def test_a_tunnel_that_breaks_before_anything_was_sent(monkeypatch: pytest
         assert isinstance(failed, Failed) and failed.kind is FailureKind.RESET, "so say all of them"
 
 
-@pytest.mark.parametrize("manner", ["hangs-up", "garbage", "works"])
+@pytest.mark.parametrize("behaviour", ["hangs-up", "garbage", "works"])
 async def test_a_crawl_goes_on_by_the_proxy_that_works(tmp_path: Path, behaviour: Behaviour) -> None:
     paths = [f"/{number}" for number in range(5)]
     async with (

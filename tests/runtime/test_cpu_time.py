@@ -77,22 +77,22 @@ def test_other_threads_and_other_users_of_the_signal_are_left_alone() -> None:
 def test_a_process_that_keeps_the_signal_interrupts_each_block_by_its_own_time() -> None:
     """The timer of a block runs on behind it: it interrupts neither what comes next nor a block that has time left."""
     program = """
-from tenax.runtime.cpu_time import cpu_seconds, cut_off, keep_signal
+from tenax.runtime.cpu_time import cpu_seconds, keep_signal, limit_cpu_time
 def busy(seconds):
     until = cpu_seconds() + seconds
     while cpu_seconds() < until:
         pass
 keep_signal()
 for _ in range(2):
-    with cut_off(0.01, KeyError):
+    with limit_cpu_time(0.01, KeyError):
         pass
     busy(1.0)
-    with cut_off(0.01, KeyError):
+    with limit_cpu_time(0.01, KeyError):
         busy(0.3)
-    with cut_off(60, ValueError):
+    with limit_cpu_time(60, ValueError):
         busy(1.0)
     try:
-        with cut_off(0.01, KeyError):
+        with limit_cpu_time(0.01, KeyError):
             busy(3600)
     except KeyError:
         print("cut off")

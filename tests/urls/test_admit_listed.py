@@ -79,7 +79,7 @@ def test_what_is_listed_too_deep_is_refused_for_that() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scope", "href", "is_named", "is_offered"),
+    ("scope", "href", "is_named", "is_candidate"),
     [
         ("host", "/maps/a.xml", False, True),
         ("host", "https://www.example.org/a.xml", False, True),
@@ -119,7 +119,7 @@ def test_a_url_list_goes_before_pages_of_its_level_and_has_its_own_budget_only()
 
 
 @pytest.mark.parametrize(
-    ("crawl", "guess", "depth", "is_offered"),
+    ("crawl", "guess", "depth", "is_candidate"),
     [
         (CrawlConfig(), "https://example.org/news?page=3", 1, True),
         (CrawlConfig(max_depth=1), "https://example.org/news?page=3", 2, False),

@@ -12,6 +12,7 @@ import msgspec
 
 from tenax.clock import Clock
 from tenax.config import CrawlConfig, SiteConfig, Sites
+from tenax.crawl import page_record
 from tenax.crawl.after_visit import VisitUpdate, apply_visit
 from tenax.crawl.connectivity import PAUSE_REASON as NETWORK
 from tenax.crawl.connectivity import NetworkState
@@ -19,13 +20,6 @@ from tenax.crawl.discovery_candidates import repeat_reason
 from tenax.crawl.duplicates import page_similarity
 from tenax.crawl.host_log import log_host_change
 from tenax.crawl.open_visits import OpenVisits
-from tenax.crawl.page_record import (
-    build_extract_job,
-    build_fetch_record,
-    fetched_page,
-    response_validators,
-    visit_bytes,
-)
 from tenax.crawl.reader.messages import ExtractedPage, unreadable_page
 from tenax.crawl.reader.pool import ReaderFailed, ReaderPool
 from tenax.crawl.rules import CrawlRules
@@ -160,7 +154,7 @@ class Engine:
         room = self.bodies.open_reservation()
         try:
             visit = await self.visit(claim, room)
-            room.resize(visit_bytes(visit))
+            room.resize(page_record.visit_bytes(visit))
             admission = await self.database.commit(visit)
             if admission.are_candidates_accepted:
                 self.reader_pool.mark_committed(claim.lease.number)
@@ -237,7 +231,7 @@ class Engine:
         if not isinstance(answer.outcome, Fetched) or response is None:
             return None
         await room.start_processing()
-        job = build_extract_job(claim, response, self.sites.for_origin(claim.host.origin), self.clock.now())
+        job = page_record.build_extract_job(claim, response, self.sites.for_origin(claim.host.origin), self.clock.now())
         try:
             return await self.reader_pool.extract(job, await self.crawl_rules.current(), len(self.in_flight) - 1)
         except ReaderFailed as error:
@@ -263,7 +257,7 @@ class Engine:
         else:
             visit_update = await self._apply_visit(claim, answer, outcome, site, extracted, candidates)
         host, now = visit_update.host, self.clock.now()
-        etag, last_modified = response_validators(outcome, answer)
+        etag, last_modified = page_record.response_validators(outcome, answer)
         plan = plan_task(
             outcome,
             claim.task,
@@ -281,13 +275,13 @@ class Engine:
             host=host,
             started_at=started_at,
             finished_at=now,
-            page=fetched_page(claim.task, answer, extracted, now - started_at)
+            page=page_record.fetched_page(claim.task, answer, extracted, now - started_at)
             if isinstance(outcome, Fetched)
             else None,
             candidates=candidates + visit_update.candidates,
             refusals={**(extracted.refusals if extracted is not None else {}), **visit_update.cut_off},
             new_in_links=extracted.new_in_links if extracted is not None else {},
-            fetch=build_fetch_record(answer, extracted),
+            fetch=page_record.build_fetch_record(answer, extracted),
             etag=etag,
             last_modified=last_modified,
             change_notices=extracted.change_notices if extracted is not None else (),

@@ -173,7 +173,7 @@ def test_a_page_that_was_cut_says_so(read: Reading, tmp_path: Path) -> None:
         ((".",), ".: cannot be read: Is a directory"),
         (("a\0b",), "cannot be read: "),
         (("picture",), "picture: cannot be read as a page: PNG image"),
-        (("noise",), "noise: cannot be read as a page: no type declared; it holds binary bytes"),
+        (("noise",), "noise: cannot be read as a page: no type declared; it contains binary bytes"),
         (("nothing",), "nothing: cannot be read as a page: empty body"),
         (("nothing", "--format", "json"), "nothing: cannot be read as a page: empty body"),
         (("nothing", "--explain"), "nothing: cannot be read as a page: empty body"),

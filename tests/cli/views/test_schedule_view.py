@@ -13,7 +13,7 @@ from tenax.database import DueTask, DueTasks
 from tenax.model import Priority, Source
 
 NOW = 1_750_000_000.0
-WHY = "changed in 3 of 9 visits; asked again after 11 h"
+WHY = "changed in 3 of 9 visits; next visit after 11 h"
 COUNTS = {"now": 1, "hour": 0, "day": 2, "week": 0, "later": 1204}
 
 

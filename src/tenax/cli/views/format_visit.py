@@ -124,7 +124,7 @@ def plan_text(plan: Plan) -> str:
             parts += ["one failed attempt counted"] if spends_attempt else []
             return ", ".join(parts)
         case DeadLetter(cause) if plan.needs_browser:
-            return f"waits for a browser: {cause}"
+            return f"waits for a browser: {cause.removeprefix('needs a browser: ')}"
         case DeadLetter(cause):
             return f"given up: {cause}"
         case Park(cause) if cause.startswith("robots:"):
