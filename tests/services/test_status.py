@@ -113,7 +113,14 @@ def test_the_answer_comes_first() -> None:
     lines = format_status(status, TextStyle(False))
     assert lines[0] == "Working."
     text = "\n".join(lines)
-    for fact in ("9,000 URLs in q", "none yet", "considered dead", "down: refused", "at its rate limit", "first 7 URLs"):
+    for fact in (
+        "9,000 URLs in q",
+        "none yet",
+        "considered dead",
+        "down: refused",
+        "at its rate limit",
+        "first 7 URLs",
+    ):
         assert fact in text
 
 

@@ -50,7 +50,7 @@ class Feed(ctypes.Structure):
     rebuilt_bytes: int
     many_chunks: int
     too_many_chunks: int
-    html: bytes | None
+    html: bytes
     chunks: int
     end: int
     at: int

@@ -264,7 +264,7 @@ def parse(html: bytes, budget: CpuBudget | None = None, feeder: Feeder | None = 
         parser.close()  # drop the state of the abandoned page
         raise
     _lexbor.lxb_html_parser_clean(parser.handle)
-    parser.feed.html = None  # it may be large
+    parser.feed.html = b""  # it may be large, and ctypes keeps it when the field is set to None
     if len(_spare_parsers) < _MAX_SPARE_PARSERS:
         _spare_parsers.append(parser)
     else:
