@@ -11,7 +11,7 @@ from tenax.version import __version__
 
 if TYPE_CHECKING:
     from tenax.config import Config
-    from tenax.crawl.library import Crawl
+    from tenax.crawl.api import Crawl
     from tenax.crawl.single_page import read
     from tenax.errors import TenaxError
     from tenax.extract.document import Content
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "Config": "tenax.config",
     "Content": "tenax.extract.document",
-    "Crawl": "tenax.crawl.library",
+    "Crawl": "tenax.crawl.api",
     "Ending": "tenax.model",
     "Page": "tenax.model",
     "Progress": "tenax.model",

@@ -15,7 +15,7 @@ from tenax.cli import run_crawl
 from tenax.cli.options import CrawlOptions
 from tenax.cli.run_crawl import LogView, SilentView, choose_view, crawl_with_view
 from tenax.config import Config, CrawlConfig, LoadedConfig, LogConfig, PolitenessConfig, PoolConfig, all_settings
-from tenax.crawl.library import Crawl
+from tenax.crawl.api import Crawl
 from tenax.crawl.location import Location
 from tenax.database import Status
 from tenax.demo import Site

@@ -19,7 +19,7 @@ from tenax.crawl.discovery_candidates import (
 )
 from tenax.crawl.reader.messages import ExtractedPage
 from tenax.discovery.listing import Listing
-from tenax.discovery.page_numbers import Numbering
+from tenax.discovery.paged_urls import Numbering
 from tenax.model import (
     Budget,
     Candidate,

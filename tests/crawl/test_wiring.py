@@ -97,7 +97,7 @@ async def test_a_clock_at_a_servers_time_is_compared_with_that_server(
 
 LIGHT = """
 import sys
-import tenax.crawl.library
+import tenax.crawl.api
 from tenax.config import Config, Sites
 from tenax.crawl.duplicates import PageSimilarity
 assert len(PageSimilarity(Sites(Config())).bands(bytes(128))) == 16

@@ -19,7 +19,7 @@ from tenax.database.postgres import PostgresDatabase, refill_visited_set
 from tenax.database.postgres.visited import MemberEncoder
 from tenax.errors import ConfigError, DatabaseNotFound
 from tenax.hosts.redis import VisitedUrls, keys
-from tenax.hosts.redis.reach import RETRY_SECONDS
+from tenax.hosts.redis.connection import RETRY_SECONDS
 from tenax.model import Budget
 from tests.contracts.database import FixedPace, candidate, claimed, visit_of
 from tests.database.postgres_databases import CONFIG, Databases

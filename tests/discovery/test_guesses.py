@@ -18,7 +18,7 @@ from tenax.discovery.guesses import (
 )
 from tenax.discovery.listing import Listing, build_listing
 from tenax.discovery.numbering_styles import MAX_STYLES
-from tenax.discovery.page_numbers import Numbering, link_fingerprint
+from tenax.discovery.paged_urls import Numbering, link_fingerprint
 from tenax.discovery.pagination import MAX_FINGERPRINTS, MAX_PENDING, MAX_RULES
 from tenax.discovery.site_signs import MAX_SECTIONS
 from tenax.model import GuessState, PendingGuess, Source

@@ -5,7 +5,7 @@ import pytest
 
 from tenax.discovery.list_order import past_end_reason
 from tenax.discovery.numbering_styles import guess_pattern, numbering_style
-from tenax.discovery.page_numbers import Numbering, link_fingerprint
+from tenax.discovery.paged_urls import Numbering, link_fingerprint
 from tenax.discovery.pagination import (
     MAX_FAILED_LISTS,
     MAX_FINGERPRINTS,

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 from tenax.config import Config, CrawlConfig, DiscoveryConfig, PoolConfig
-from tenax.crawl.library import Crawl
+from tenax.crawl.api import Crawl
 from tenax.fetch.body_budget import PROCESSING_FACTOR
 from tenax.model import Ending
 from tests.e2e.program import ended, start, stored

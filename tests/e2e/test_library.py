@@ -9,7 +9,7 @@ import pytest
 
 import tenax
 from tenax.config import Config, CrawlConfig, GuardConfig, PolitenessConfig, PoolConfig
-from tenax.crawl.library import MAX_UNREAD_PAGES
+from tenax.crawl.api import MAX_UNREAD_PAGES
 from tenax.demo import Site
 from tests.e2e.program import Demo, holds_once, page_lines, serving, stored, until
 

@@ -7,7 +7,7 @@ import re
 from base64 import b64encode
 
 from tenax.fetch.browser.gate import Gate
-from tenax.fetch.browser.passage import GateSession
+from tenax.fetch.browser.gate_session import GateSession
 
 
 def admit(gate: Gate, max_bytes: int, max_connections: int = 100) -> GateSession:

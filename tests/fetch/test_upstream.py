@@ -11,7 +11,7 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import GuardConfig, ProxyConfig
 from tenax.fetch.browser.gate import Gate
-from tenax.fetch.browser.passage import GateSession
+from tenax.fetch.browser.gate_session import GateSession
 from tenax.fetch.browser.upstream import Upstream
 from tenax.fetch.guard import Guard
 from tenax.fetch.proxies import ProxyPools, ProxyScheme

@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 from tenax.clock import ManualClock
 from tenax.hosts import Permit
 from tenax.hosts.redis import BestEffortRedis, RedisRateLimiter, keys
+from tenax.hosts.redis.connection import CALL_SECONDS, RETRY_SECONDS
 from tenax.hosts.redis.limiter_shares import (
     ANNOUNCE_SECONDS,
     PEERS_TTL_SECONDS,
@@ -18,7 +19,6 @@ from tenax.hosts.redis.limiter_shares import (
     isolated_pace_factor,
     isolated_start_at,
 )
-from tenax.hosts.redis.reach import CALL_SECONDS, RETRY_SECONDS
 from tenax.model import Peers
 
 NOW = 1_750_000_000.0

@@ -12,7 +12,7 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import BestEffortRedis, RedisHosts
-from tenax.hosts.redis.reach import MAX_FAILURES, RETRY_SECONDS
+from tenax.hosts.redis.connection import MAX_FAILURES, RETRY_SECONDS
 from tenax.model import HostRecord
 from tests.contracts.hosts import HostsContract, Store, counted, events, expected, other_host, side_by_side
 from tests.servers.redis import RedisServer

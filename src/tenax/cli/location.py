@@ -84,7 +84,7 @@ def has_crawl(directory: Path) -> bool:
 
 def seed_directory(text: str) -> Path:
     """The default directory for this seed: `tenax-example.org`. Raises `UsageError` if it is not a URL."""
-    from tenax.crawl.library import default_directory
+    from tenax.crawl.api import default_directory
     from tenax.urls.normalize import NormalizeOptions
     from tenax.urls.seeds import parse_seed
 

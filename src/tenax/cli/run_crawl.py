@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from tenax.config import LoadedConfig
-    from tenax.crawl.library import Crawl
+    from tenax.crawl.api import Crawl
     from tenax.database import Status
 
 T = TypeVar("T")
@@ -94,7 +94,7 @@ async def run_and_report(options: CrawlOptions, loaded: LoadedConfig) -> int:
     """Crawl with a view, print the summary and return the exit code."""
     from tenax.cli.views.summary import Report, format_brief_summary, format_summary
     from tenax.cli.views.tables import TextStyle, print_lines
-    from tenax.crawl.library import Crawl
+    from tenax.crawl.api import Crawl
 
     crawl = Crawl(
         options.seeds,

@@ -98,7 +98,7 @@ async def load_existing_crawl(location: Location, config: Config, *, is_required
 
 
 async def load_stored_options(database: Database) -> StoredOptions | None:
-    from tenax.crawl.library import SETTINGS_KEY
+    from tenax.crawl.api import SETTINGS_KEY
 
     data = await database.get_meta(SETTINGS_KEY)
     if data is None:
@@ -215,7 +215,7 @@ def build_resume_command(location: Location, stored: StoredOptions) -> str:
 
 async def store_more_settings(database: Database, given: Mapping[str, SettingValue]) -> None:
     """Add settings to the stored ones. A crawl that was not started by a command has them in its rules."""
-    from tenax.crawl.library import SETTINGS_KEY
+    from tenax.crawl.api import SETTINGS_KEY
 
     before = await load_stored_options(database)
     more = options_to_store(given, None).settings

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from tenax.version import __version__
+
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A group of settings. A part of the program gets its own section, never the whole config."""
@@ -198,6 +200,13 @@ class FetchConfig(Section, frozen=True):
     max_retry_after_seconds: Annotated[
         float, Meta(ge=0, description="Maximum Retry-After; a longer one is shortened to this.")
     ] = 3600.0
+
+    @property
+    def sent_user_agent(self) -> str:
+        """The User-Agent of requests with our own headers: `Tenax/<version> (+contact)` unless one is set."""
+        if self.user_agent:
+            return self.user_agent
+        return f"Tenax/{__version__} (+{self.contact})" if self.contact else f"Tenax/{__version__}"
 
 
 class GuardConfig(Section, frozen=True):

@@ -17,7 +17,7 @@ from tenax.config.discovery import DiscoverySource
 from tenax.crawl.reader.messages import ExtractedPage
 from tenax.discovery.guesses import Guess, GuessLimits, VisitFacts, discard_guesses, due_guesses, update_guesses
 from tenax.discovery.guesses import VisitResult as GuessAnswer
-from tenax.discovery.page_numbers import parse_paged_url
+from tenax.discovery.paged_urls import parse_paged_url
 from tenax.discovery.pagination import HASH_CHARS, ListLimits, same_page_reason
 from tenax.discovery.pending_guesses import count_limited_guesses, is_pending_guess, limited_guesses
 from tenax.discovery.site_signs import GUESSING_VERDICTS, PageSigns, add_page_signs, guess_verdict

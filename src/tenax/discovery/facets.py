@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from tenax.discovery.page_numbers import parse_paged_url
+from tenax.discovery.paged_urls import parse_paged_url
 from tenax.model import FacetRule, GuessState, PageKind
 
 MIN_USEFUL_RATIO = 0.1

@@ -30,7 +30,7 @@ from tenax.discovery.archives import (
 from tenax.discovery.guess_budget import GuessBudget, count_guess, count_success, remaining_guess_budget
 from tenax.discovery.linked_archives import REDIRECTED, update_from_linked_archive, update_months
 from tenax.discovery.listing import Listing
-from tenax.discovery.page_numbers import Numbering, PagedUrl, parse_paged_url, to_relative_url
+from tenax.discovery.paged_urls import Numbering, PagedUrl, parse_paged_url, to_relative_url
 from tenax.discovery.pagination import (
     HASH_CHARS,
     ListLimits,

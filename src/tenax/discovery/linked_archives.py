@@ -7,7 +7,7 @@ import msgspec
 from tenax.discovery.archives import archive_pattern, is_usual_path, is_worth_trying, month_pattern, store_archive_rule
 from tenax.discovery.guess_budget import count_success
 from tenax.discovery.listing import Listing
-from tenax.discovery.page_numbers import to_relative_url
+from tenax.discovery.paged_urls import to_relative_url
 from tenax.discovery.pagination import add_pending
 from tenax.model import ArchiveRule, GuessState, PendingGuess
 

@@ -6,7 +6,7 @@ content, and none after an empty one.
 
 from __future__ import annotations
 
-from tenax.discovery.page_numbers import PagedUrl, parse_paged_url, to_relative_url
+from tenax.discovery.paged_urls import PagedUrl, parse_paged_url, to_relative_url
 from tenax.model import GuessState
 
 

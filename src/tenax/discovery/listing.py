@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from tenax.discovery.archives import earliest_linked_periods
-from tenax.discovery.page_numbers import (
+from tenax.discovery.paged_urls import (
     Numbering,
     find_numbering_among,
     link_fingerprint,

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from tenax.discovery.page_numbers import parse_paged_url
+from tenax.discovery.paged_urls import parse_paged_url
 from tenax.model import GuessState, GuessStats, ListRule, PendingGuess
 
 MAX_STYLES = 16

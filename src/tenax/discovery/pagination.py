@@ -21,7 +21,7 @@ from tenax.discovery.numbering_styles import (
     numbering_style,
     style_key,
 )
-from tenax.discovery.page_numbers import Numbering, count_new_links
+from tenax.discovery.paged_urls import Numbering, count_new_links
 from tenax.model import GuessState, GuessStats, ListRule, PendingGuess, Value
 
 MAX_RULES = 64

@@ -10,7 +10,7 @@ from __future__ import annotations
 from tenax.discovery.archives import archive_pattern, fill_pattern, next_period, rule_to_guess
 from tenax.discovery.guess_budget import GuessBudget, remaining_guess_budget
 from tenax.discovery.guesses import GuessLimits
-from tenax.discovery.page_numbers import parse_paged_url, to_relative_url
+from tenax.discovery.paged_urls import parse_paged_url, to_relative_url
 from tenax.discovery.pagination import guess_prospect, has_max_guesses, is_unnumbered_list
 from tenax.model import GuessState, PendingGuess, Value
 

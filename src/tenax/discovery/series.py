@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from tenax.discovery.page_numbers import page_url_prefix, parse_paged_url
+from tenax.discovery.paged_urls import page_url_prefix, parse_paged_url
 from tenax.model import Candidate, GuessState, SeriesRule, Value
 
 MIN_SERIES_SIMILARITY = 0.9

@@ -11,7 +11,6 @@ from tenax.errors import ConfigError
 from tenax.hosts.robots import OUR_NAMES, product_token
 from tenax.model import StoredCopy
 from tenax.urls.normalize import MAX_HREF_CHARS
-from tenax.version import __version__
 
 HeaderPairs: TypeAlias = tuple[tuple[str, str], ...]
 Profile: TypeAlias = Literal["honest", "browser"]
@@ -56,25 +55,18 @@ def default_headers(fetch: FetchConfig) -> HeaderPairs:
         own = fetch.user_agent
         return tuple((name, own if own and name == "User-Agent" else value) for name, value in _BROWSER_HEADERS)
     return (
-        ("User-Agent", user_agent(fetch)),
+        ("User-Agent", fetch.sent_user_agent),
         ("Accept", ACCEPT),
         ("Accept-Language", ACCEPT_LANGUAGE),
         ("Accept-Encoding", ACCEPT_ENCODING),
     )
 
 
-def user_agent(fetch: FetchConfig) -> str:
-    """Our own, unless another is configured."""
-    if fetch.user_agent:
-        return fetch.user_agent
-    return f"Tenax/{__version__} (+{fetch.contact})" if fetch.contact else f"Tenax/{__version__}"
-
-
 def robot_names(fetch: FetchConfig) -> frozenset[str]:
     """Names under which a robots.txt or a page's robots rules may address us: the name that we send, and our own."""
     if fetch.profile == "browser" and not fetch.user_agent:
         return _robot_names(_BROWSER_HEADERS[1][1])
-    return _robot_names(user_agent(fetch))
+    return _robot_names(fetch.sent_user_agent)
 
 
 @lru_cache(maxsize=1024)

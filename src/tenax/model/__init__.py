@@ -30,7 +30,7 @@ from tenax.model.limits import (
     limit_refusals,
     limit_setting,
 )
-from tenax.model.link_points import LINK_STEPS, SECONDS_PER_POINT, in_link_points
+from tenax.model.link_scores import LINK_STEPS, SECONDS_PER_POINT, in_link_points
 from tenax.model.outcomes import (
     NEEDS_BROWSER,
     AddressClass,

@@ -40,7 +40,7 @@ class ListRule(Value, frozen=True):
     """Prefix of the content hash of page `last_known`, to compare with the next."""
     fingerprint: bytes = b""
     link_fingerprint: bytes = b""
-    """Of the links of page `last_known`, from `tenax.discovery.page_numbers.link_fingerprint`."""
+    """Of the links of page `last_known`, from `tenax.discovery.paged_urls.link_fingerprint`."""
     links: int = 0
     """Number of links on page `last_known`, except those to pages of its list."""
     empty_at: int = 0

@@ -12,7 +12,7 @@ import msgspec
 from tenax.crawl.reader.messages import ExtractedPage, ExtractJob, max_cpu_seconds, unreadable_page
 from tenax.database.links import Anchor, pack_links
 from tenax.discovery.listing import Listing, build_listing
-from tenax.discovery.page_numbers import Numbering, parse_paged_url
+from tenax.discovery.paged_urls import Numbering, parse_paged_url
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
 from tenax.extract.document import Content, extract_with_dom
 from tenax.extract.html.block_page_signals import read_block_page_signals

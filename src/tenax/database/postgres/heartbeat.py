@@ -9,8 +9,8 @@ from tenax.clock import Clock
 from tenax.config import DatabaseConfig
 from tenax.database.postgres.connection import Connection, PostgresConnection
 from tenax.database.postgres.frontier import Frontier
+from tenax.database.postgres.host_window import Window
 from tenax.database.postgres.schema import queries
-from tenax.database.postgres.window import Window
 from tenax.database.postgres.worker import Worker, WorkerEnded
 from tenax.model import Peers
 

@@ -25,6 +25,7 @@ from tenax.database.postgres.cut_offs import PostgresCutOffs
 from tenax.database.postgres.frontier import Frontier
 from tenax.database.postgres.groups import GroupCommit, PendingCommit
 from tenax.database.postgres.heartbeat import HEARTBEAT_LOOP_SECONDS, Heartbeat
+from tenax.database.postgres.host_window import Window
 from tenax.database.postgres.leader import Leader
 from tenax.database.postgres.links import PostgresLinks
 from tenax.database.postgres.read import Reader, read_tally
@@ -33,7 +34,6 @@ from tenax.database.postgres.requeue import RunStep
 from tenax.database.postgres.schema import queries
 from tenax.database.postgres.slots import LeasedSchedule
 from tenax.database.postgres.visited import VisitedFilter, VisitedSet, read_member_encoder
-from tenax.database.postgres.window import Window
 from tenax.database.postgres.worker import Worker, WorkerEnded, wrap_plain_write
 from tenax.database.postgres.write import Writer, WriteResult
 from tenax.database.reports import Counts, DeadLetterRecord, DueTasks, PageFilter, Status, UrlHistory

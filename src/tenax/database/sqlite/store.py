@@ -28,13 +28,13 @@ from tenax.database.sqlite import schema
 from tenax.database.sqlite.check import find_problems
 from tenax.database.sqlite.clock_rollback import LAST_TIME_KEY, correct_clock_rollback
 from tenax.database.sqlite.cut_offs import SqliteCutOffs
+from tenax.database.sqlite.host_window import Window
 from tenax.database.sqlite.identity import FileIdentity
 from tenax.database.sqlite.in_flight import ActiveClaim, PendingCommit
 from tenax.database.sqlite.links import SqliteLinks
 from tenax.database.sqlite.read import Reader
 from tenax.database.sqlite.recent_events import RecentEvents
 from tenax.database.sqlite.requeue import RECORD_BATCH_SIZE
-from tenax.database.sqlite.window import Window
 from tenax.database.sqlite.write import Writer, WriteResult
 from tenax.database.visit_rows import PendingVisit
 from tenax.errors import DatabaseUnusable, LeaseLost

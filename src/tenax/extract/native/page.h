@@ -151,7 +151,7 @@ bool may_have_script_dates(const Page *page);
  * one bit each; collects the scripts as well. */
 uint32_t byline_clauses(Page *page);
 
-/* near.c: bylines.find_lines_near_title and bylines.find_lines_with_years, of the page's text. `title` is its
+/* byline_lines.c: bylines.find_lines_near_title and bylines.find_lines_with_years, of the page's text. `title` is its
  * beginning, in lower case. */
 void pack_byline_lines(Page *page, Text title, Pack *pack);
 void pack_lines_with_years(Page *page, Pack *pack);

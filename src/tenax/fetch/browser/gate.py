@@ -19,7 +19,7 @@ import struct
 from base64 import b64encode
 from typing import NamedTuple
 
-from tenax.fetch.browser.passage import Denial, Endpoint, GateSession
+from tenax.fetch.browser.gate_session import Denial, Endpoint, GateSession
 from tenax.fetch.browser.upstream import PIECE_BYTES, Streams, Upstream, UpstreamConnection
 from tenax.fetch.proxies import Proxy
 from tenax.fetch.target import Origin, Target, parse_target

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from tenax.fetch import Request
 from tenax.fetch.bodies import too_large_failure
 from tenax.fetch.browser.errors import error_name, is_truncation, navigation_failure
+from tenax.fetch.browser.gate_session import Denial, GateSession
 from tenax.fetch.browser.page_rules import DocumentResponse, is_request_needed
-from tenax.fetch.browser.passage import Denial, GateSession
 from tenax.fetch.browser.stages import DOM_CONTENT_LOADED, LOADED, NETWORK_IDLE, PageLifecycle
 from tenax.fetch.guard import Guard
 from tenax.fetch.target import Origin, parse_origin

@@ -14,7 +14,7 @@ from tenax.config import BrowserConfig, FetchConfig
 from tenax.fetch import Request, Response
 from tenax.fetch.browser.chromium import BrowserError
 from tenax.fetch.browser.gate import Gate
-from tenax.fetch.browser.passage import Denial, Endpoint, GateSession
+from tenax.fetch.browser.gate_session import Denial, Endpoint, GateSession
 from tenax.fetch.browser.rendering import PageRenderer, RenderedPage
 from tenax.fetch.browser.sessions import BrowserSessions, Session
 from tenax.fetch.browser.upstream import Upstream

@@ -15,9 +15,9 @@ A Redis that was emptied has lost the recent requests: one key stores since when
 it is missing, every host is left alone for its pace, and for as long as a request in flight may take.
 """
 
+from tenax.hosts.redis.connection import BestEffortRedis
 from tenax.hosts.redis.limiter import RedisRateLimiter
 from tenax.hosts.redis.presence import Presence
-from tenax.hosts.redis.reach import BestEffortRedis
 from tenax.hosts.redis.records import RedisHosts
 from tenax.hosts.redis.sharing import Sharing, redis_clock_offset
 from tenax.hosts.redis.visited import VisitedUrls

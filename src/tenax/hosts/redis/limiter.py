@@ -11,7 +11,7 @@ import msgspec
 from tenax.hosts import Permit
 from tenax.hosts.limiter.process import MIN_RETRY_SECONDS, ProcessRateLimiter
 from tenax.hosts.redis import keys, limiter_shares
-from tenax.hosts.redis.reach import CALL_SECONDS, RETRY_SECONDS, BestEffortRedis
+from tenax.hosts.redis.connection import CALL_SECONDS, RETRY_SECONDS, BestEffortRedis
 from tenax.model import Peers
 
 if TYPE_CHECKING:

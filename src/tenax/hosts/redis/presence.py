@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tenax.clock import Clock
 from tenax.hosts.redis import keys
-from tenax.hosts.redis.reach import BestEffortRedis
+from tenax.hosts.redis.connection import BestEffortRedis
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

@@ -10,7 +10,7 @@ import msgspec
 
 from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import keys
-from tenax.hosts.redis.reach import BestEffortRedis
+from tenax.hosts.redis.connection import BestEffortRedis
 from tenax.model import HostRecord, RobotsCopy
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from tenax.clock import Clock
 from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import keys
+from tenax.hosts.redis.connection import BestEffortRedis
 from tenax.hosts.redis.limiter import RedisRateLimiter
 from tenax.hosts.redis.presence import Presence
-from tenax.hosts.redis.reach import BestEffortRedis
 from tenax.hosts.redis.records import RedisHosts
 from tenax.model import Peers
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from tenax.clock import Clock
 from tenax.errors import ConfigError
 from tenax.hosts.redis import keys
-from tenax.hosts.redis.reach import BestEffortRedis
+from tenax.hosts.redis.connection import BestEffortRedis
 from tenax.text.masking import mask_server_url
 
 if TYPE_CHECKING:

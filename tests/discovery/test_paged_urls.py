@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.discovery.page_numbers import (
+from tenax.discovery.paged_urls import (
     Numbering,
     count_new_links,
     find_numbering,

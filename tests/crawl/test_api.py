@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from tenax.config import Config, CrawlConfig, DatabaseConfig, MetricsConfig, PolitenessConfig, PoolConfig
-from tenax.crawl.library import Crawl, default_directory
+from tenax.crawl.api import Crawl, default_directory
 from tenax.demo import Site as Demo
 from tenax.demo.server import serve
 from tenax.demo.site import expected_pages
