@@ -16,7 +16,7 @@ from tenax.config import DatabaseConfig
 from tenax.database import rows
 from tenax.database.postgres import PostgresDatabase
 from tenax.database.postgres.schema import key_secret, queries
-from tenax.database.postgres.write import add_to_tally
+from tenax.database.postgres.transactions import add_to_tally
 from tenax.model import Candidate, Source
 
 WAVES = 20

@@ -23,7 +23,7 @@ from tenax.database.duplicates import (
     index_keys,
     make_duplicate_keys,
 )
-from tenax.database.sqlite import SqliteDatabase, settle
+from tenax.database.sqlite import SqliteDatabase, write_visits
 from tenax.extract.text import fingerprint
 from tenax.extract.text.fingerprint import BANDS
 from tenax.model import Page
@@ -88,7 +88,7 @@ class TestSqliteDuplicates(DuplicatesContract):
     async def test_in_the_end_all_rows_are_in_the_table(
         self, opened: Opened, tmp_path: Path, clock: ManualClock, most: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(settle, "MAX_BUFFERED_ROWS", most)
+        monkeypatch.setattr(write_visits, "MAX_BUFFERED_ROWS", most)
         database = await opened()
         for name in "abc":
             await brought(database, clock, f"https://{name}.test/", story(name))

@@ -20,7 +20,7 @@ from tenax.database.candidates import (
 from tenax.database.in_links import InLinks, LinkCounts, LoadedKeys, Move
 from tenax.database.postgres.connection import Connection
 from tenax.database.postgres.schema import queries
-from tenax.database.postgres.settle import write_rows
+from tenax.database.postgres.write_visits import write_rows
 from tenax.database.schedule import Entry
 from tenax.model import Budget, Candidate, Source
 

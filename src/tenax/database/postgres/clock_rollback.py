@@ -7,7 +7,7 @@ from tenax.database import rows
 from tenax.database.clock_rollback import shift_host_times
 from tenax.database.postgres.connection import Connection, ConnectionLost, PostgresConnection, TransactionConflict
 from tenax.database.postgres.schema import queries
-from tenax.database.postgres.settle import write_rows
+from tenax.database.postgres.write_visits import write_rows
 from tenax.errors import DatabaseUnusable
 
 CLOCK_TOLERANCE_SECONDS = 120.0

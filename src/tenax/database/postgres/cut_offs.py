@@ -12,8 +12,8 @@ from tenax.database.postgres.connection import Connection, PostgresConnection
 from tenax.database.postgres.links import ROW_BATCH_SIZE, RunInTransaction
 from tenax.database.postgres.requeue import RunStep
 from tenax.database.postgres.schema import queries
-from tenax.database.postgres.settle import write_rows
-from tenax.database.postgres.write import add_to_tally
+from tenax.database.postgres.transactions import add_to_tally
+from tenax.database.postgres.write_visits import write_rows
 from tenax.database.report_rows import cut_off_page_from_row, redirect_from_row
 
 

@@ -12,8 +12,8 @@ from tenax.database import Admission
 from tenax.database.candidates import Batch
 from tenax.database.postgres.connection import Connection, InvalidText
 from tenax.database.postgres.slots import LeasedSchedule
+from tenax.database.postgres.transactions import Writer, WriteResult, make_storable, outbox_statements
 from tenax.database.postgres.worker import Worker, WorkerEnded
-from tenax.database.postgres.write import Writer, WriteResult, make_storable, outbox_statements
 from tenax.database.schedule import Slot
 from tenax.database.visit_rows import PendingVisit
 from tenax.errors import CommitUnknown, DatabaseUnusable, LeaseLost

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from tenax.database import rows
 from tenax.database.postgres.connection import Connection, Row
 from tenax.database.postgres.schema import queries
-from tenax.database.postgres.settle import write_rows
-from tenax.database.postgres.write import add_to_tally
+from tenax.database.postgres.transactions import add_to_tally
+from tenax.database.postgres.write_visits import write_rows
 from tenax.database.rows import milliseconds
 from tenax.model import NEEDS_BROWSER, Candidate, Source
 

@@ -33,9 +33,9 @@ from tenax.database.postgres.reconnect import RETRY_SECONDS, Breaker
 from tenax.database.postgres.requeue import RunStep
 from tenax.database.postgres.schema import queries
 from tenax.database.postgres.slots import LeasedSchedule
+from tenax.database.postgres.transactions import Writer, WriteResult
 from tenax.database.postgres.visited import VisitedFilter, VisitedSet, read_member_encoder
 from tenax.database.postgres.worker import Worker, WorkerEnded, wrap_plain_write
-from tenax.database.postgres.write import Writer, WriteResult
 from tenax.database.reports import Counts, DeadLetterRecord, DueTasks, PageFilter, Status, UrlHistory
 from tenax.database.visit_rows import PendingVisit
 from tenax.errors import DatabaseUnusable

@@ -21,8 +21,8 @@ from tenax.database import PaceRules, rows
 from tenax.database.postgres.clock_rollback import CLOCK_TOLERANCE_SECONDS
 from tenax.database.postgres.connection import Connection, ConnectionLost, PostgresConnection, TransactionConflict
 from tenax.database.postgres.schema import queries
-from tenax.database.postgres.settle import write_rows
 from tenax.database.postgres.slots import ReleasedHost, make_released_host
+from tenax.database.postgres.write_visits import write_rows
 
 T = TypeVar("T")
 

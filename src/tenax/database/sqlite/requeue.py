@@ -11,7 +11,7 @@ from tenax.database import rows
 from tenax.database.rows import milliseconds
 from tenax.database.schedule import Entry
 from tenax.database.sqlite.schema import queries, transaction, write_rows
-from tenax.database.sqlite.settle import ROUND_KEY
+from tenax.database.sqlite.write_visits import ROUND_KEY
 from tenax.model import Candidate, Source
 
 RECORD_BATCH_SIZE = 5000

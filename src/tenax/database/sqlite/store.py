@@ -35,7 +35,7 @@ from tenax.database.sqlite.links import SqliteLinks
 from tenax.database.sqlite.read import Reader
 from tenax.database.sqlite.recent_events import RecentEvents
 from tenax.database.sqlite.requeue import RECORD_BATCH_SIZE
-from tenax.database.sqlite.write import Writer, WriteResult
+from tenax.database.sqlite.transactions import Writer, WriteResult
 from tenax.database.visit_rows import PendingVisit
 from tenax.errors import DatabaseUnusable, LeaseLost
 from tenax.model import Candidate, CanonicalCopy, Claim, Cursor, Event, HostRecord, Lease, Page, Visit

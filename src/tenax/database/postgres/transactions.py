@@ -14,8 +14,8 @@ from tenax.database.postgres.admit import AdmitResult, Admitter
 from tenax.database.postgres.connection import Connection
 from tenax.database.postgres.expedite import expedite_changed_pages
 from tenax.database.postgres.schema import queries
-from tenax.database.postgres.settle import VisitWriter
 from tenax.database.postgres.visited import VisitedFilter
+from tenax.database.postgres.write_visits import VisitWriter
 from tenax.database.schedule import Entry
 from tenax.database.visit_rows import Effects, PendingVisit, mark_duplicates
 from tenax.model import Candidate, RobotsCopy, Visit

@@ -26,7 +26,7 @@ from tenax.database.sqlite import requeue
 from tenax.database.sqlite.clock_rollback import LAST_TIME_KEY, SAVE_TIME_INTERVAL_SECONDS
 from tenax.database.sqlite.expedite import expedite_changed_pages
 from tenax.database.sqlite.schema import key_secret, queries, transaction, write_rows
-from tenax.database.sqlite.settle import VisitWriter
+from tenax.database.sqlite.write_visits import VisitWriter
 from tenax.database.visit_rows import PendingVisit, mark_duplicates
 from tenax.model import Candidate, Cursor, Event, Source
 
