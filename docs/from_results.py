@@ -48,7 +48,7 @@ def crawl_tables() -> str:
                 *(times(form.get("pages_per_cpu_second")) for form in forms),
             ])  # fmt: skip
     head = (
-        *("", "pages/s", "CPU s per 1,000 pages", "peak RSS, MB", "Tenax with extraction, pages/s"),
+        *("crawler", "pages/s", "CPU s per 1,000 pages", "peak RSS, MB", "Tenax with extraction, pages/s"),
         *("Tenax for title and text, pages/s", "extraction, pages per CPU s", "title and text, pages per CPU s"),
     )
     size, rounds = number(figures["page_bytes"] / 1000), counted(figures["rounds"], "interleaved round")
@@ -94,9 +94,9 @@ def discover_tables() -> str:
     ]  # fmt: skip
     wasted = [[f"{pages:,}", name, *(f"{count:,}" for count in one["wasted"].values())] for pages, name, one in rows]
     sources, kinds = rows[0][2]["found_by_way"], (name.replace("_", " ") for name in rows[0][2]["wasted"])
-    head = ("pages", "real pages found", "all", *sources, "requests", "wasted", "by guesses", "CPU s")
+    head = ("pages", "crawler", "real pages found", *sources, "requests", "wasted", "by guesses", "CPU s")
     about = f"Sites on {figures['hosts']} hosts, seed {figures['seed']}."
-    tables = f"{table(head, found)}\n\n{table(('pages', 'requests wasted', *kinds), wasted)}"
+    tables = f"{table(head, found)}\n\nRequests wasted:\n\n{table(('pages', 'crawler', *kinds), wasted)}"
     return _with_bars(measured, f"{about}\n\n{tables}")
 
 
@@ -210,8 +210,8 @@ def polite_tables() -> str:
                 f"{many['closest_seconds']:.3f} s",
             ])  # fmt: skip
     head = (
-        "hosts", "requests/s", "allowed by the rate", "ceiling of the machine", "share of the lower", "CPU ms per page",
-        "against one host", "closest two",
+        "hosts", "requests/s", "allowed by the rate", "expected of the machine", "share of the lower",
+        "CPU ms per page", "against one host", "closest two",
     )  # fmt: skip
     about = f"{number(figures['seconds'])} s each, medians of {counted(figures['rounds'], 'round')}."
     return _with_bars(measured, f"{about}\n\n{table(head, rows)}")

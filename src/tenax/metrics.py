@@ -53,7 +53,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("crawler_fetch_seconds_total", "counter", "Total time spent in fetches."),
     Metric("crawler_visits_in_flight", "gauge", "Visits in flight."),
     Metric("crawler_hosts_active", "gauge", "Hosts with a visit in flight or a task due."),
-    Metric("crawler_hosts_backing_off", "gauge", "Hosts that wait for longer than their rate limit."),
+    Metric("crawler_hosts_backing_off", "gauge", "Hosts that wait longer than their usual interval."),
 )
 
 

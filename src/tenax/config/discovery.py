@@ -30,9 +30,10 @@ class DiscoveryConfig(Section, frozen=True):
     guesses: Annotated[
         GuessSetting,
         Meta(
-            description="When to try URLs that nothing links to: archives, next pages, common feed paths. `auto`: on "
-            "hosts that look like a news site or a blog, except where `politeness.rate_per_second` is 0; "
-            "`always`; `never`. Naming `archives` or `pagination` in `sources` means `always`."
+            description="When to try URLs that nothing links to: archives, next pages, well-known feed paths. `auto`: "
+            "on hosts that look like a news site or a blog, except where `politeness.rate_per_second` is 0; "
+            "`always`; `never`. Naming `archives` or `pagination` in `sources` explicitly means `always`, unless "
+            "`guesses` is set too."
         ),
     ] = "auto"
     max_sitemap_bytes: Annotated[
@@ -56,10 +57,10 @@ class DiscoveryConfig(Section, frozen=True):
         int,
         Meta(
             ge=0,
-            description="Misses (guesses that find nothing new) that every host may use regardless of "
-            "`guess_ratio`, for archives and for next pages each. A host with few pages gets one per 8 pages, and one "
-            "archive per 80 pages where a sitemap was read. Half as many common feed paths are tried, two on a host "
-            "with few pages.",
+            description="Misses (guesses that find nothing new) that a host may use regardless of `guess_ratio`, for "
+            "archives and for next pages each. A small host gets fewer: one, and one more for every 8 requests (for "
+            "archives, every 80 requests where a sitemap was read); what this setting exceeds 7 by is added. Half as "
+            "many well-known feed paths are tried, two on a host with fewer than 100 visits.",
         ),
     ] = 7
     archives_every_seconds: Annotated[

@@ -22,13 +22,16 @@ class ExtractConfig(Section, frozen=True):
     markdown: Annotated[bool, Meta(description="Store the main content as Markdown too, beside its plain text.")] = True
     keep_links: Annotated[
         bool,
-        Meta(description="Store every link of a page with its text, its `rel` and whether it is in the article."),
+        Meta(
+            description="Put the links into the page record and its events: each with its text, its `rel` and "
+            "whether it is in the article."
+        ),
     ] = False
     link_graph: Annotated[
         bool,
         Meta(
-            description="Store the link targets and link texts of each page: for `tenax links`, and for a run with "
-            "other rules or limits, which otherwise fetches pages again. Not in events."
+            description="Store the links in the link table, for `tenax links` and for later runs: one with other "
+            "rules or limits fetches pages again without it. Not in events."
         ),
     ] = True
     native: Annotated[

@@ -71,7 +71,7 @@ class PolitenessConfig(Section, frozen=True):
 
 
 class HostsConfig(Section, frozen=True):
-    """How a host is slowed down or backed off from after errors."""
+    """When requests to a host are slowed down or paused after errors."""
 
     throttle_first_seconds: Annotated[
         float, Meta(gt=0, description="Backoff after a 429 without Retry-After, ±10 %.")
@@ -86,9 +86,14 @@ class HostsConfig(Section, frozen=True):
     throttle_successes: Annotated[
         int, Meta(ge=1, description="Successful responses in a row before a reduced rate grows by 10 %.")
     ] = 100
-    throttle_rate_per_minute: Annotated[float, Meta(gt=0, description="A reduced rate recovers to at most this.")] = (
-        300.0
-    )
+    throttle_rate_per_minute: Annotated[
+        float,
+        Meta(
+            gt=0,
+            description="When a reduced rate has grown to this, or to the configured rate, the configured rate applies "
+            "again.",
+        ),
+    ] = 300.0
     breaker_failures: Annotated[int, Meta(ge=1, description="Site-wide failures in a row that open the breaker.")] = 5
     breaker_first_seconds: Annotated[float, Meta(gt=0, description="First backoff of an open breaker.")] = 30.0
     breaker_max_seconds: Annotated[float, Meta(gt=0, description="Maximum backoff of an open breaker.")] = 300.0
@@ -240,7 +245,11 @@ class CacheConfig(Section, frozen=True):
         float, Meta(ge=-1, description="The same for articles; -1: as `max_age_seconds`.")
     ] = -1.0
     max_age_hub_seconds: Annotated[
-        float, Meta(ge=-1, description="The same for pages that are not articles; -1: as `max_age_seconds`.")
+        float,
+        Meta(
+            ge=-1,
+            description="For all pages that are not articles, not only hubs; -1: as `max_age_seconds`.",
+        ),
     ] = -1.0
 
 

@@ -88,7 +88,7 @@ class CrawlConfig(Section, frozen=True):
         Meta(
             ge=0,
             description="New URLs admitted per second from one host's pages; the rest become due later, none are "
-            "lost. 0: no limit, as with `politeness.rate_per_second = 0`.",
+            "lost. 0: no limit. There is also no limit when `politeness.rate_per_second` is 0.",
         ),
     ] = 100.0
     max_idle_seconds: Annotated[
@@ -233,7 +233,7 @@ class DatabaseConfig(Section, frozen=True):
     window_hosts: Annotated[int, Meta(ge=1, description="Hosts whose next tasks are loaded into memory.")] = 2000
     tasks_per_host: Annotated[int, Meta(ge=1, description="Tasks loaded into memory for each of those hosts.")] = 16
     lease_seconds: Annotated[
-        float, Meta(gt=0, description="A claimed task not committed within this time may be claimed by another worker.")
+        float, Meta(gt=0, description="A claimed task not committed within this time may be claimed again.")
     ] = 300.0
     cache_bytes: Annotated[int, Meta(ge=1024 * 1024, description="Memory for cached database pages.")] = (
         64 * 1024 * 1024
@@ -288,7 +288,9 @@ class LogConfig(Section, frozen=True):
     """Log output."""
 
     level: Annotated[LogLevel, Meta(description="Lowest level of messages shown.")] = "info"
-    format: Annotated[LogFormat, Meta(description="`auto`: readable lines; `json`: one JSON object per line.")] = "auto"
+    format: Annotated[
+        LogFormat, Meta(description="`auto` and `text`: readable lines; `json`: one JSON object per line.")
+    ] = "auto"
 
 
 class MetricsConfig(Section, frozen=True):

@@ -153,8 +153,10 @@ def source_name(file: str, pattern: str) -> str:
 
 
 def _flatten_table(table: Mapping[str, Any]) -> dict[str, Any]:
-    """`politeness.rate_per_second = 1` and a table [….politeness] are the same in TOML; a quoted key means the same
-    too."""
+    """The settings of a site's table by full key, such as `politeness.rate_per_second`.
+
+    TOML nests a dotted key like a table [….politeness]; a quoted dotted key is not nested and is taken as it is.
+    """
     flat: dict[str, Any] = {}
     for section, inner in table.items():
         if isinstance(inner, Mapping):

@@ -186,9 +186,9 @@ class Crawl:
                 await self._app.close()
 
     async def _check_seeds(self, urls: Sequence[WebUrl]) -> SeedCheck:
-        """Check the seeds' hosts, with notices about those that the guard refuses.
+        """Resolve the seeds' hosts; adds notices about those that are not found or that the guard refuses.
 
-        Raises `NoSeedReachable` when no host is found, or the guard refuses all of them.
+        Raises `NoSeedReachable` when no host is found, or when the guard refuses every seed.
         """
         guard = self._config.guard
         seed_check = await check_seeds(urls, guard, self._typed_by_person)

@@ -150,7 +150,7 @@ def guess_urls(
 ) -> tuple[GuessState, tuple[Candidate, ...]]:  # fmt: skip
     """The guess state of the host after a visit, and the guesses that follow.
 
-    `new_urls` is the number of URLs found on its page.
+    `new_urls` is the number of candidates of the visited page; links that the database surely has are not among them.
     """
     discovery = site.discovery
     if not any(map(discovery.has_source, _GUESS_SOURCES)) or not _may_discover(claim.task.origin, rules):

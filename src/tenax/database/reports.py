@@ -113,7 +113,7 @@ class Status(Value, frozen=True):
     """Tasks that a setting refuses, by cause: `guard`, `rules`, `facets`."""
     found: dict[str, int] = {}
     """Admitted URLs by source, such as `link`, `sitemap`, `feed`; `url_list` counts sitemaps and feeds themselves, and
-    the usual paths where one was looked for."""
+    the well-known paths where one was looked for."""
     busiest: tuple[HostStatus, ...] = ()
     """Hosts with the most waiting tasks, most first."""
     due_now: int = 0

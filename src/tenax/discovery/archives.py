@@ -249,8 +249,11 @@ def is_last_year_due(pattern: str, rule: ArchiveRule) -> bool:
 
 
 def record_archive_result(rule: ArchiveRule, failure_reason: str, now: float, is_year: bool = False) -> ArchiveRule:
-    """The rule after a guess; `failure_reason` is empty when it led to something new. Months without posts are common,
-    years are not."""
+    """The rule after a guess; `failure_reason` is empty when it led to something new.
+
+    A pattern that has worked ends after `MAX_MISSED` misses in a row. If the page does not exist, one miss ends a
+    pattern of years, or one with `MANY_SUCCESSES`: months without posts are common, years are not.
+    """
     rule = msgspec.structs.replace(rule, guessed_period=None, at=now)
     if not failure_reason:
         return msgspec.structs.replace(rule, state="valid", why="", worked=rule.worked + 1, missed=0)

@@ -41,9 +41,11 @@ class GuessBudget(Value, frozen=True):
 
 
 def remaining_guess_budget(guess_state: GuessState, ratio: float, min_guesses: int, waiting: int = 0) -> GuessBudget:
-    """`ratio` of a host's requests may be misses, half of them for each kind, but at least `min_guesses` of each kind.
+    """`ratio` of a host's requests may be misses, half of them for each kind, or `min_guesses` of each kind if that is
+    more.
 
-    `waiting` tasks count as requests, because guesses come after them.
+    A small host gets fewer than `min_guesses`: one, and one more for every 8 requests (for archives, every 80 if a
+    sitemap was read). `waiting` tasks count as requests, because guesses come after them.
     """
     requests = guess_state.requests + waiting
     made, succeeded = guess_state.archives_made, guess_state.archives_succeeded

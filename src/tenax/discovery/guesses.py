@@ -104,7 +104,7 @@ class GuessLimits(Value, frozen=True):
     """False: nothing is guessed, but visits are still learned from."""
     ratio: float = 0.03
     min_guesses: int = 7
-    """Misses of each kind that every host gets."""
+    """Misses of each kind that a host gets; a small host gets fewer."""
     with_lists: bool = True
     with_archives: bool = True
     archives_below: int = 10

@@ -30,7 +30,8 @@ class Outbox(Protocol):
     async def is_leader(self, sink: str) -> bool:
         """Whether this process is the leader for this sink now. Cheap enough to call often.
 
-        Once true it stays true until it was returned as false: then all work in progress must end.
+        After a loss it returns False at least once before it returns True again; the caller must then end all work in
+        progress.
         """
 
 

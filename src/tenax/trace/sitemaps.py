@@ -22,7 +22,7 @@ class SitemapResult(Value, frozen=True):
 
     url: str
     via: str
-    """What lists it: a robots.txt or an index; empty for a typed URL and for the usual paths."""
+    """What lists it: a robots.txt or an index; empty for a typed URL and for the well-known paths."""
     outcome: Outcome
     sitemap: Sitemap | None = None
     """None: it was not fetched."""

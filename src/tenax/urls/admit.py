@@ -112,9 +112,10 @@ def task_refusal(rules: Rules, task: Task) -> str | None:
 
 
 def links_with_limits(rules: Rules, page_url: str, depth: int, links: Iterable[tuple[str, bool]]) -> dict[str, str]:
-    """Links of a stored page that no rule refuses, with the limit that certainly keeps each out: `depth`, or none.
+    """The links of a stored page that no rule refuses. The value of each is `depth` if it is deeper than
+    `rules.max_depth`, else empty.
 
-    `links` are normalized, each with whether it is marked nofollow.
+    `links` are normalized URLs, each with whether it is marked nofollow; nofollow links are left out.
     """
     checker = _rule_checker(rules)
     limit = "depth" if depth + 1 > rules.max_depth else ""

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 NAME = "sitemap"
 DESCRIPTION = (
     "List the URLs in a site's sitemaps. For the root of a site it reads the sitemaps in robots.txt, or else at the "
-    "usual paths; indexes are followed. Fetched like `tenax fetch`, with robots.txt and the rate limit; nothing is "
-    "stored."
+    "well-known paths; indexes are followed. Fetched like `tenax fetch`, with robots.txt and the rate limit; nothing "
+    "is stored."
 )
 EXAMPLES = """\
   tenax sitemap https://example.org/

@@ -59,7 +59,7 @@ def find_url_list_kind(history: UrlHistory, host: HostRecord | None) -> UrlList:
 
 
 def is_well_known_path(history: UrlHistory) -> bool:
-    """Whether it is a usual path of a sitemap or feed; something may link to it as well."""
+    """Whether it is a well-known path of a sitemap or feed; something may link to it as well."""
     _, paths = _WELL_KNOWN_PATHS.get(history.source, ("", ()))
     return history.url.endswith(paths) and history.url.count("/") == 3 if paths else False
 

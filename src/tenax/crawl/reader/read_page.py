@@ -316,8 +316,10 @@ def _resolver(fetched_url: str, max_chars: int, base_href: str | None) -> Callab
 
 
 def _limit_resolvable_links(content: Content, base: str, body_bytes: int) -> tuple[Content, bool]:
-    """The content with as many links as may be resolved, and whether it had more. Most pages are too small for the
-    check."""
+    """The content, with its links cut to as many as `MAX_RESOLVED_CHARS` allows to resolve, and whether any were cut.
+
+    The links of most pages cannot reach that limit, so they are not counted.
+    """
     links = content.links
     if len(links) * len(base) + body_bytes <= MAX_RESOLVED_CHARS:
         return content, False
@@ -328,7 +330,7 @@ def _limit_resolvable_links(content: Content, base: str, body_bytes: int) -> tup
 
 
 def web_url(href: str, base: str) -> str | None:
-    """The absolute URL, otherwise as written; None when it is not http or https."""
+    """The absolute URL, normalized with the default options; None when it is not http or https."""
     found = normalize(href, base, NormalizeOptions())
     return found.url if found is not None else None
 

@@ -34,7 +34,7 @@ def queries() -> dict[str, str]:
 
 @cache
 def multi_row_statement(name: str, count: int) -> str:
-    """A statement for one row, extended to this many rows."""
+    """The named statement, whose `VALUES (…)` is for one row, with that row repeated `count` times."""
     head, values, rest = queries()[name].partition("VALUES ")
     depths = accumulate((mark == "(") - (mark == ")") for mark in rest)
     end = next(index for index, depth in enumerate(depths) if depth == 0) + 1  # the end of the row's brackets

@@ -158,8 +158,9 @@ class Dom:
         """Every element of this name, in document order, and whether an element that matches `ancestor_selector`
         contains it.
 
-        Each ancestor is examined once. The selector `article img` would climb from every image to the root, in one call
-        without a time check: minutes, for a page that nests deep and has many images.
+        Each ancestor is examined once, and the time is checked meanwhile. The selector `article img` would walk from
+        every image to the root in one call without a time check, which takes minutes for a deeply nested page with many
+        images.
         """
         tag, found = tag_number(tag_name), self.select(f"{ancestor_selector}, {tag_name}")
         known = {node.mem_id: True for node in found if node.tag_id != tag}

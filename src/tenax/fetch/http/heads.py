@@ -28,9 +28,10 @@ def new_parser(protocol: object) -> HttpResponseParser:
 
 
 class ContentLengthRepair:
-    """The parser refuses a second Content-Length, though one with the same value is harmless (RFC 9110, 8.6).
+    """Repairs the head of a response that states the same Content-Length twice, which is harmless (RFC 9110, 8.6).
 
-    So the head is buffered and parsed again with one length; a head without that error is refused again.
+    The parser refuses such a head. It is then buffered until complete, and parsed again with one Content-Length. A head
+    that has another error as well, or different lengths, is refused the second time.
     """
 
     def __init__(self) -> None:
