@@ -112,8 +112,7 @@ def task_refusal(rules: Rules, task: Task) -> str | None:
 
 
 def links_with_limits(rules: Rules, page_url: str, depth: int, links: Iterable[tuple[str, bool]]) -> dict[str, str]:
-    """The links of a stored page that no rule refuses. The value of each is `depth` if it is deeper than
-    `rules.max_depth`, else empty.
+    """The links of a stored page that no rule refuses; the value is `depth` if a link is too deep, else empty.
 
     `links` are normalized URLs, each with whether it is marked nofollow; nofollow links are left out.
     """
