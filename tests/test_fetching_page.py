@@ -76,12 +76,12 @@ def test_the_numbers_of_the_page_are_the_defaults() -> None:
         f"else {hosts.throttle_first_seconds:g} s, give or take a tenth",
         f"at least {hosts.throttle_second_seconds / 60:g} min (`hosts.throttle_second_seconds`)",
         f"at least {hosts.throttle_third_seconds / 60:g} min (`hosts.throttle_third_seconds`)",
-        f"Each {hosts.throttle_successes} good answers in a row",
+        f"After every {hosts.throttle_successes} good answers in a row",
         f"{hosts.breaker_failures} failures of the host in a row mean an outage: it backs off for "
         f"{hosts.breaker_first_seconds:g} s",
         f"up to {hosts.breaker_max_seconds / 60:g} min; one that passes ends it",
-        f"{hosts.budget_failures} failures of any kind within {hosts.budget_window_seconds / 60:g} min: the host is "
-        f"left alone for {hosts.budget_lockout_seconds / 60:g} min",
+        f"{hosts.budget_failures} failures within {hosts.budget_window_seconds / 60:g} min, except final answers",
+        f"the host is left alone for {hosts.budget_lockout_seconds / 60:g} min",
         f"{hosts.cooldown_blocks} refusals in a row",
         f"(extraction.md#what-a-page-may-cost): {hosts.cooldown_seconds / 60:g} min",
         f"A URL has {fetch.max_attempts} attempts (`fetch.max_attempts`), {fetch.retry_base_seconds:g} s apart, then "
