@@ -7,10 +7,21 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from subprocess import PIPE
 
-from bench.measure import cost_of, cpu_of_tree, interleaved, processes_of, pss_of_tree, rss_of_tree
+from bench.measure import (
+    PSS_EVERY_SECONDS,
+    RSS_EVERY_SECONDS,
+    cost_of,
+    cpu_of_tree,
+    interleaved,
+    processes_of,
+    pss_of_tree,
+    rss_of_tree,
+)
+from tests.loops import FAULT_SECONDS
 
 SPIN = "import time\nwhile time.process_time() < 0.4: pass\n"
 HOLD = "import sys; block = b'x' * 60_000_000; sys.stdout.write('holding\\n'); sys.stdout.flush(); sys.stdin.read()"
@@ -43,7 +54,19 @@ def test_memory_of_all_processes_together() -> None:
 
 
 def test_the_peak_is_seen_while_it_lasts(tmp_path: Path) -> None:
-    cost = cost_of(python(f"block = b'x' * 60_000_000\n{SPIN}"), log=tmp_path / "log")
+    """The command holds its memory until both have been sampled after it was there."""
+    release = tmp_path / "release"
+    hold = "import os, time\nblock = b'x' * 60_000_000\nprint('holding', flush=True)\n"
+    hold += f"while not os.path.exists({str(release)!r}): time.sleep(0.01)"
+
+    def beside(session: int, ended: threading.Event) -> None:
+        until = time.monotonic() + FAULT_SECONDS
+        while "holding" not in (tmp_path / "log").read_text() and time.monotonic() < until:
+            ended.wait(0.01)
+        ended.wait(2 * PSS_EVERY_SECONDS + 2 * RSS_EVERY_SECONDS)
+        release.touch()
+
+    cost = cost_of(python(hold), log=tmp_path / "log", beside=beside)
     assert 60 < cost.peak_pss_mb <= cost.peak_rss_mb < 110
 
 

@@ -9,6 +9,7 @@ from tenax.discovery.paged_urls import (
     count_new_links,
     find_numbering,
     link_fingerprint,
+    may_be_sure,
     page_url_prefix,
     parse_paged_url,
     to_relative_url,
@@ -52,6 +53,7 @@ def test_numbers_that_surely_count_pages(relative_url: str, pattern: str, number
     assert found is not None
     assert (found.pattern, found.number, found.first_page) == (pattern, number, first)
     assert found.is_sure and not found.is_offset
+    assert may_be_sure(HOST + relative_url)
 
 
 @pytest.mark.parametrize(
@@ -175,3 +177,16 @@ def test_a_pattern_with_its_number_is_the_url(text: str) -> None:
     found = parse_paged_url(url)
     if found is not None:
         assert found.pattern.replace("{n}", str(found.number)) == to_relative_url(url)
+
+
+_SEGMENTS = (
+    *("page", "paged", "seite", "index", "news", "p", "2024", "page2", "page-3", "index_2.html", "2.html", "7", "x"),
+)
+
+
+@given(st.lists(st.sampled_from(_SEGMENTS), max_size=4), st.sampled_from(["", "/", "?page=2", "/?p=3"]))
+def test_whatever_is_surely_a_page_passes_the_filter(segments: list[str], end: str) -> None:
+    url = "/".join((HOST, *(segments or ("",)))) + end
+    found = parse_paged_url(url)
+    assert may_be_sure(url) or found is None or not found.is_sure
+    assert not may_be_sure(f"{HOST}/news/an-article-4072")

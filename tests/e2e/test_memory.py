@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+import sys
 from pathlib import Path
 
-from tests.e2e.program import DEADLINE_SECONDS, INLINE, ended, start, stored
+from tests.e2e.program import DEADLINE_SECONDS, INLINE, ended, environment, start, stored
 from tests.site.robots import page, pages, rules
 from tests.site.server import Exchange, Site
 
@@ -43,3 +44,26 @@ async def test_what_is_in_flight_is_committed_and_the_next_run_goes_on(tmp_path:
         assert second.code == 0, second
         assert sorted(stored(tmp_path)) == sorted(site.url(path) for path in ["/", *PATHS])
         assert len(site.hits) == len(PATHS) + 2, "and nothing is asked for twice"
+
+
+HEAPS = """
+import ctypes, sys
+from tenax.cli import main
+code = main(sys.argv[1:])
+libc = ctypes.CDLL(None)
+libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, "stdout"))
+libc.fflush(None)
+sys.exit(code)
+"""
+
+
+async def test_the_threads_of_a_crawl_have_one_heap(tmp_path: Path) -> None:
+    """A thread that starts before memory is configured would get its own, which grows by a system call per page."""
+    async with Site({"/robots.txt": rules(""), **pages(*PATHS), "/": page(*PATHS)}) as site:
+        arguments = ["crawl", site.url("/"), "--rate", "0", *INLINE, "--dir", str(tmp_path)]
+        program = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", HEAPS, *arguments, stdout=subprocess.PIPE, env=environment()
+        )
+        out, _ = await asyncio.wait_for(program.communicate(), DEADLINE_SECONDS)
+    assert program.returncode == 0
+    assert out.count(b"<heap nr=") == 1

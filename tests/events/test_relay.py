@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tenax.errors import SinkError
-from tenax.events.relay import EVENT_BATCH_SIZE, Relay
+from tenax.events.relay import EVENT_BATCH_SIZE, EVENTS_PER_ROUND, Relay, round_pause
 from tenax.model import Cursor, Event, Page
 
 
@@ -136,6 +136,22 @@ async def test_events_that_come_while_it_runs_are_carried_too() -> None:
     relay.stop()
     await asyncio.wait_for(running, 60)
     assert sink.seqs == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("sent", "seconds", "pause"),
+    [
+        (0, 0.5, 0.5),
+        (1, 0.5, 0.5),
+        (EVENTS_PER_ROUND, 0.5, 0.5),
+        (2 * EVENTS_PER_ROUND, 0.5, 0.25),
+        (EVENTS_PER_ROUND, 0.1, 0.1),
+        (10 * EVENTS_PER_ROUND, 0.0, 0.0),
+        (EVENTS_PER_ROUND, 60.0, 0.5),
+    ],
+)
+def test_the_pause_lets_no_more_events_pile_up_than_are_in_memory(sent: int, seconds: float, pause: float) -> None:
+    assert round_pause(0.5, sent, seconds) == pytest.approx(pause)
 
 
 async def test_the_end_does_not_wait_for_the_pause() -> None:

@@ -48,3 +48,11 @@ def test_time_that_is_used_up_ends_the_page_at_the_next_look(has_clock: bool) ->
         ExtractLimitExceeded, match=r"2 s of CPU used up after its links \(`extract.max_cpu_seconds`\)$"
     ):
         budget.check("after its links")
+
+
+def test_it_is_quiet_for_as_long_as_it_cannot_be_used_up() -> None:
+    cpu, passed = Clock(), Clock()
+    budget = CpuBudget(cpu, 2.0, clock=passed)
+    passed.seconds += 0.5
+    assert budget.quiet_seconds() == pytest.approx(1.5)
+    assert CpuBudget(cpu, 2.0).quiet_seconds() == 0.0, "without a clock nothing is known"

@@ -32,6 +32,27 @@ def test_all_headers_are_kept_in_their_order() -> None:
 
 
 @pytest.mark.parametrize(
+    "pairs",
+    [
+        [],
+        [("Server", "nginx"), ("Content-Type", "text/html")],
+        [("Server", "nginx"), ("X-Long", "y" * (MAX_VALUE_CHARS - 5))],
+        [("Server", "nginx"), ("X-Long", "y" * (MAX_VALUE_CHARS + 5))],
+        [(f"x-{n}", "y") for n in range(MAX_HEADERS + 1)],
+        [("Server", "nginx"), ("Via", "me@a.test")],
+        [("Server", "nginx"), ("X-Token", "s3cret")],
+        [("Server", "nginx"), ("Vary", "a"), ("Vary", "b")],
+        [("x" * 101, "y"), ("Server", "nginx")],
+        [("Server", "café")],
+    ],
+)
+def test_headers_are_selected_alike_at_once_and_one_by_one(pairs: list[tuple[str, str]]) -> None:
+    """`*` with another name checks each header."""
+    found = select_headers(headers(*pairs), ("*",))
+    assert list(found.items()) == list(select_headers(headers(*pairs), ("*", "x")).items())
+
+
+@pytest.mark.parametrize(
     ("wanted", "names"), [((), []), (("SERVER", "absent"), ["server"]), (("a", "*"), ["server", "b"])]
 )
 def test_only_the_wanted_ones_are(wanted: tuple[str, ...], names: list[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tenax.errors import ConfigError
 from tenax.fetch import dns
 from tenax.fetch.dns import DnsResolver, LookupResult, SystemResolver, UnknownHost, make_resolver
-from tests.loops import FAULT_SECONDS, outlasted
+from tests.loops import FAULT_SECONDS, outlasted, reached
 from tests.site.dns import NameServer, Says, says
 
 V4, V6 = "93.184.216.34", "2606:2800::1"
@@ -128,6 +128,29 @@ async def test_the_second_server_answers_when_the_first_is_gone(server: NameServ
     lookup = DnsResolver([dead, server.address], first_try_seconds=0.05, min_total_seconds=FAULT_SECONDS)
     assert (await lookup.resolve("a.example")).addresses == (V4,)
     lookup.close()
+
+
+async def test_a_broken_channel_is_replaced_and_its_lookups_are_repeated(server: NameServer) -> None:
+    server.knows("a.example", *[Says(behaviour="silent")] * 2, says(V4))  # A and AAAA
+    lookup = DnsResolver([server.address], first_try_seconds=FAULT_SECONDS, min_total_seconds=0.0)
+    looking = asyncio.ensure_future(lookup.resolve("a.example"))
+    await reached(lambda: server.asked.total() == 2, "both to be asked")
+    broken = lookup._channel
+    lookup._replace(broken)
+    lookup._replace(broken)  # by another look-up that failed with it
+    assert lookup._channel is not broken
+    assert (await asyncio.wait_for(looking, FAULT_SECONDS)).addresses == (V4,)
+    lookup.close()
+
+
+async def test_a_closed_resolver_opens_nothing_again(server: NameServer) -> None:
+    server.knows("a.example", Says(behaviour="silent"))
+    lookup = DnsResolver([server.address], first_try_seconds=FAULT_SECONDS, min_total_seconds=0.0)
+    looking = asyncio.ensure_future(lookup.resolve("a.example"))
+    await reached(lambda: server.asked.total() == 2, "both to be asked")
+    lookup.close()
+    with pytest.raises(OSError):
+        await asyncio.wait_for(looking, FAULT_SECONDS)
 
 
 async def test_many_names_at_once(server: NameServer, asking: DnsResolver) -> None:

@@ -71,7 +71,8 @@ def choose_view(loaded: LoadedConfig, options: CrawlOptions) -> View:
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run on uvloop where it is available."""
+    """Run on uvloop where it is available, with memory configured before the first thread: one started earlier would
+    get a heap of its own."""
     from tenax.runtime.memory import configure_memory, skip_final_collection
 
     configure_memory()

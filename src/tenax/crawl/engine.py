@@ -180,9 +180,7 @@ class Engine:
         started_at = self.clock.now()
         host = await self.hosts.acquire(claim.host)
         try:
-            answer = await self._skip_answer(claim, host) or await self.pipeline.fetch(
-                claim.task, host, claim.stored_copy, claim.lease.host_until, await self._canonical_copy(claim), room
-            )
+            answer = await self._skip_answer(claim, host) or await self._fetch_page(claim, host, room)
             extracted = await self._extract_page(claim, answer, room)
             return await self._build_visit(claim, answer, extracted, started_at)
         except TenaxError:
@@ -202,12 +200,12 @@ class Engine:
         )
         return FetchResult(why, now) if why is not None else None
 
-    async def _canonical_copy(self, claim: Claim) -> CanonicalCopy | None:
-        """A stored page that names this URL as its canonical one; only looked up where it can be used."""
+    async def _fetch_page(self, claim: Claim, host: HostRecord, room: MemoryReservation) -> FetchResult:
+        canonical: CanonicalCopy | None = None
         cache = self.sites.for_origin(claim.host.origin).cache
-        if not may_use_canonical_copy(claim.task, claim.stored_copy, cache):
-            return None
-        return await self.database.canonical_copy(claim.task.url)
+        if may_use_canonical_copy(claim.task, claim.stored_copy, cache):
+            canonical = await self.database.canonical_copy(claim.task.url)
+        return await self.pipeline.fetch(claim.task, host, claim.stored_copy, claim.lease.host_until, canonical, room)
 
     async def _failed_visit(self, claim: Claim, error: Exception, started_at: float) -> Visit:
         """A visit that failed by a bug of ours: the host is only delayed, and the task is retried a few times."""

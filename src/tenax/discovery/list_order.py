@@ -6,7 +6,7 @@ content, and none after an empty one.
 
 from __future__ import annotations
 
-from tenax.discovery.paged_urls import PagedUrl, parse_paged_url, to_relative_url
+from tenax.discovery.paged_urls import PagedUrl, may_be_sure, parse_paged_url, to_relative_url
 from tenax.model import GuessState
 
 
@@ -21,7 +21,7 @@ def past_end_reason(guess_state: GuessState, url: str, via: str | None) -> str |
 
 def own_list_page(url: str, via: str | None) -> PagedUrl | None:
     """The list page that this URL certainly is, if it was found on another page of the same list."""
-    page = parse_paged_url(url) if via is not None else None
+    page = parse_paged_url(url) if via is not None and may_be_sure(url) else None
     if page is None or via is None or not page.is_sure:
         return None
     via_page, via_relative = parse_paged_url(via), to_relative_url(via)

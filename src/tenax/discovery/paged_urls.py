@@ -31,6 +31,7 @@ _PAGE_WORDS = frozenset(
 )
 _LAST_NUMBER = re.compile(r"(?<!\d)(\d{1,5})((?:\.[a-z]{3,5})?/?)$")
 _ENDS_IN_DATE = re.compile(r"(?:^|\D)(?:19|20)\d\d(?:[-_/]\d\d?)?$")
+_SURE_PREFIXES = (*sorted(_PAGE_WORDS), "index")
 _INDEX_NAME = re.compile(r"/(?:index\.(?:s?html?|php))?$")
 
 _LINK_FINGERPRINT_BITS = 512
@@ -77,6 +78,14 @@ def parse_paged_url(url: str) -> PagedUrl | None:
     if in_query is not None and in_query.is_sure:
         return in_query
     return _parse_path(path, relative_url[len(path) :]) or in_query
+
+
+def may_be_sure(url: str) -> bool:
+    """Whether `parse_paged_url` may give a result that is sure: a fast filter."""
+    if "?" in url:
+        return True
+    _, folder, name = url.removesuffix("/").rsplit("/", 2)
+    return folder in _PAGE_WORDS or name.startswith(_SURE_PREFIXES)
 
 
 def page_url_prefix(url: str) -> str:

@@ -14,6 +14,9 @@ from tenax.runtime.cancellation import cancel_and_wait
 log = logger(__name__)
 
 EVENT_BATCH_SIZE = 500
+EVENTS_PER_ROUND = EVENT_BATCH_SIZE // 2
+"""Events that a pause should let pile up at most. The newest ones are in memory; older ones must be read and unpacked
+from the database again."""
 DRAIN_SECONDS = 10.0
 """How long a sink that accepts nothing is waited for at the end; the rest stays in the database."""
 LEADER_CHECK_SECONDS = 2.0
@@ -80,12 +83,18 @@ class Relay:
 
     async def _relay_events(self) -> None:
         is_last = False
+        loop = asyncio.get_running_loop()
+        last_round_at = loop.time()
         while not is_last:
             is_last = self._stop_requested.is_set()
+            pause_seconds = self._leader_check_seconds
             if await self._check_leadership():
+                before, since = self._cursor.seq, last_round_at
                 await self._send_all()
+                last_round_at = loop.time()
+                pause_seconds = round_pause(self._pause_seconds, self._cursor.seq - before, last_round_at - since)
             if not is_last:
-                await self._pause(self._pause_seconds if self._is_leader else self._leader_check_seconds)
+                await self._pause(pause_seconds)
 
     async def _check_leadership(self) -> bool:
         """Whether this process is the leader. A new leader continues at the cursor; a former one closes the sink."""
@@ -133,3 +142,8 @@ class Relay:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._stop_requested.wait()
+
+
+def round_pause(max_seconds: float, sent: int, seconds: float) -> float:
+    """The pause until the next round, when `sent` events were written in this one, `seconds` after the one before."""
+    return min(max_seconds, seconds * EVENTS_PER_ROUND / sent) if sent > 0 else max_seconds

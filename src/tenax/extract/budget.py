@@ -37,6 +37,10 @@ class CpuBudget:
         self._clock = clock or cpu_seconds
         self._not_before = clock() + seconds if clock is not None else self._deadline
 
+    def quiet_seconds(self) -> float:
+        """The budget is surely not exhausted before this much time has passed; 0 without a monotonic clock."""
+        return self._not_before - self._clock() if self._clock is not self._cpu_seconds else 0.0
+
     def check(self, step: str) -> None:
         """Raises `ExtractLimitExceeded` when the time is used up; `step` ends the reason: "after its links"."""
         if self._clock() > self._not_before and self._cpu_seconds() > self._deadline:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import TypeAlias
 
 from msgspec import structs
@@ -190,8 +189,10 @@ def _truncation_reason(dom: Dom, html_bytes: int, is_truncated_text: bool) -> st
 
 def _detect_language(native_page: NativePage | None, text: str, declared: str | None) -> Language:
     if native_page is not None:
-        with suppress(Unsupported):
+        try:
             return detect_language(text, declared, native_page.detect_language)
+        except Unsupported:
+            pass
     return detect_language(text, declared)
 
 

@@ -47,6 +47,8 @@ def select_headers(headers: Headers, wanted: tuple[str, ...]) -> dict[str, str]:
     """
     if not wanted:
         return {}
+    if wanted == (ALL_HEADERS,) and (plain := _plain_headers(headers)) is not None:
+        return plain
     names = None if ALL_HEADERS in wanted else frozenset(name.lower() for name in wanted)
     selected: dict[str, str] = {}
     remaining_chars = MAX_HEADERS_CHARS
@@ -63,6 +65,25 @@ def select_headers(headers: Headers, wanted: tuple[str, ...]) -> dict[str, str]:
             break
         selected[name] = value
     return selected
+
+
+def _plain_headers(headers: Headers) -> dict[str, str] | None:
+    """All headers, checked at once, if each occurs once and nothing has to be cut or masked; None otherwise.
+
+    Most responses are like that, and those of one server have the same names.
+    """
+    selected = headers.single_values()
+    if selected is None or len(selected) > MAX_HEADERS or not _are_plain_names(tuple(selected)):
+        return None
+    values = "".join(selected.values())
+    return selected if len(values) <= MAX_VALUE_CHARS and values.isascii() and "@" not in values else None
+
+
+@lru_cache(256)
+def _are_plain_names(names: tuple[str, ...]) -> bool:
+    return sum(map(len, names)) <= MAX_NAME_CHARS * 10 and not any(
+        len(name) > MAX_NAME_CHARS or _is_secret(name) for name in names
+    )
 
 
 def error_body(response: Response, max_bytes: int) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import insort
+from collections.abc import Awaitable
 from typing import NamedTuple
 
 SMALL_BYTES: int = 256 * 1024
@@ -75,7 +76,9 @@ class BodyBudget:
 
     def free_bytes(self, reservation: MemoryReservation, max_bytes: int) -> int:
         """How much of `max_bytes` is available now."""
-        if reservation is self._exempt:
+        if reservation is self._exempt or (
+            not self._waiting and self.used_bytes + max_bytes <= self._large_limit_bytes
+        ):
             return max_bytes
         small = min(self._small_bytes - reservation.reserved_bytes, self.limit_bytes - self.used_bytes)
         large = self._large_limit_bytes - self.used_bytes if self._is_next(reservation) else 0
@@ -88,7 +91,8 @@ class BodyBudget:
         if reservation.is_processing:
             self._processing_bytes += more
         if more > 0:
-            self.peak_bytes = max(self.peak_bytes, self.used_bytes)
+            if self.used_bytes > self.peak_bytes:
+                self.peak_bytes = self.used_bytes
         elif self._waiting or self._processing_queue:
             self._grant_waiting()
 
@@ -202,11 +206,12 @@ class MemoryReservation:
 
     def resize(self, reserved_bytes: int) -> None:
         """Set the reservation to the actual size, even beyond the budget."""
-        self._budget.set_reserved(self, reserved_bytes)
+        if reserved_bytes != self.reserved_bytes:
+            self._budget.set_reserved(self, reserved_bytes)
 
-    async def start_processing(self) -> None:
+    def start_processing(self) -> Awaitable[None]:
         """Wait until the complete body may be processed."""
-        await self._budget.start_processing(self)
+        return self._budget.start_processing(self)
 
     def close(self) -> None:
         """Free everything."""

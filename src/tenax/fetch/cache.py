@@ -28,8 +28,8 @@ def cached_outcome(
 
 def may_use_canonical_copy(task: Task, stored_copy: StoredCopy | None, cache: CacheConfig) -> bool:
     """Whether a copy under another URL may be used: if copies are used at all, and this URL has none."""
-    ages = (cache.max_age_seconds, cache.max_age_article_seconds, cache.max_age_hub_seconds)
-    can_serve = cache.prefer_cache or any(age >= 0 for age in ages)
+    max_age = max(cache.max_age_seconds, cache.max_age_article_seconds, cache.max_age_hub_seconds)
+    can_serve = cache.prefer_cache or max_age >= 0
     return (
         can_serve
         and not task.is_unconditional

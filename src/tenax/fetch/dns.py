@@ -7,6 +7,7 @@ import re
 import socket
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from tenax.errors import ConfigError
@@ -15,6 +16,7 @@ from tenax.model import Value
 from tenax.runtime.open_files import raise_file_limit
 
 if TYPE_CHECKING:
+    import pycares
     from pycares import AddrInfoResult
 
 _MAX_THREADS = 32
@@ -92,12 +94,14 @@ class DnsResolver:
             raise ConfigError("`guard.nameservers` needs another resolver: pip install 'tenax[dns]'") from None
         # Names are absolute: a search list would also try `example.com.our-office.example`.
         flags = pycares.ARES_FLAG_NOSEARCH | pycares.ARES_FLAG_STAYOPEN
-        self._channel = pycares.Channel(
-            servers=servers, flags=flags, lookups="fb", timeout=first_try_seconds, tries=_TRIES
+        self._new_channel = partial(
+            pycares.Channel, servers=servers, flags=flags, lookups="fb", timeout=first_try_seconds, tries=_TRIES
         )
+        self._channel = self._new_channel()
+        self._is_closed = False
         self._unknown_codes = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA})
         self._timeout_code = pycares.errno.ARES_ETIMEOUT
-        self._refused_code = pycares.errno.ARES_ECONNREFUSED
+        self._unsent_codes = frozenset({pycares.errno.ARES_ECONNREFUSED, pycares.errno.ARES_ECANCELLED})
         self._error_text = pycares.errno.strerror
         self._min_total_seconds = min_total_seconds
         self._query_count = 0
@@ -106,21 +110,29 @@ class DnsResolver:
         loop = asyncio.get_running_loop()
         until, is_new = loop.time() + self._min_total_seconds, True
         while True:
+            channel = self._channel
             try:
-                return await self._query(host)
+                return await self._query(channel, host)
             except TimeoutError:
                 if loop.time() >= until:
                     raise
-            except ConnectionRefusedError:  # or c-ares had no socket: another attempt may succeed
-                if not is_new:
+            except ConnectionRefusedError:
+                if not is_new or self._is_closed:
                     raise
                 is_new = False
-                self._channel.reinit()
+                self._replace(channel)
 
-    async def _query(self, host: str) -> LookupResult:
+    def _replace(self, broken: pycares.Channel) -> None:
+        """Continue with a new channel. c-ares may have had no socket, or remember a failure of its servers: the same
+        channel would fail again. Look-ups that wait for the old one are cancelled, and repeated."""
+        if self._channel is broken:
+            self._channel = self._new_channel()
+            broken.close()
+
+    async def _query(self, channel: pycares.Channel, host: str) -> LookupResult:
         self._query_count += 1
         if self._query_count % _REINIT_AFTER_QUERIES == 0:
-            self._channel.reinit()
+            channel.reinit()
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[LookupResult] = loop.create_future()
 
@@ -133,7 +145,7 @@ class DnsResolver:
                 answer.set_exception(UnknownHost(None, "no such name"))
             elif error == self._timeout_code:
                 answer.set_exception(TimeoutError(None, self._error_text(error or 0)))
-            elif error == self._refused_code:
+            elif error in self._unsent_codes:
                 answer.set_exception(ConnectionRefusedError(None, self._error_text(error or 0)))
             else:
                 answer.set_exception(OSError(None, self._error_text(error or 0)))
@@ -143,10 +155,11 @@ class DnsResolver:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(hand_over, result, error)
 
-        self._channel.getaddrinfo(host, None, type=socket.SOCK_STREAM, callback=receive)
+        channel.getaddrinfo(host, None, type=socket.SOCK_STREAM, callback=receive)
         return await answer
 
     def close(self) -> None:
+        self._is_closed = True
         self._channel.close()
 
 

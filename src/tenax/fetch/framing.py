@@ -22,13 +22,14 @@ def parse_framing(headers: Headers) -> Framing | Failed:
     transfer = headers.get_joined("transfer-encoding")
     if transfer:
         return _parse_transfer_encoding(content_coding, [coding.strip().lower() for coding in transfer.split(",")])
-    lengths = headers.get_joined("content-length")
-    if not lengths:
+    length = headers.get_joined("content-length")
+    if not length:
         return Framing(content_coding, is_ended_by_close=True)
-    different = {length.strip() for length in lengths.split(",")}
-    if len(different) > 1:
-        return _framing_failure("it has different Content-Length headers")
-    length = different.pop()
+    if "," in length:
+        different = {one.strip() for one in length.split(",")}
+        if len(different) > 1:
+            return _framing_failure("it has different Content-Length headers")
+        length = different.pop()
     if not (length.isascii() and length.isdecimal()):
         return _framing_failure("its Content-Length is not a number")
     return Framing(content_coding, int(length[:20]))  # more digits are too many bytes in any case

@@ -43,7 +43,18 @@ _BROWSER_HEADERS: Final[HeaderPairs] = (
 _MAX_VALIDATOR_CHARS: Final = 1024
 MAX_VALUE_CHARS: Final = 8192
 """Maximum length of a value in a response; longer ones are cut. Servers rarely send or accept more in one line."""
-_LOCATION_NAME: Final = b"location"
+_LOCATION_NAME: Final = "location"
+_COMMON_NAMES: Final = {
+    spelling.encode(): name.lower()
+    for name in (
+        *("Accept-Ranges", "Age", "Alt-Svc", "Cache-Control", "Connection", "Content-Encoding", "Content-Language"),
+        *("Content-Length", "Content-Security-Policy", "Content-Type", "Date", "ETag", "Expires", "Keep-Alive"),
+        *("Last-Modified", "Link", "Location", "Pragma", "Server", "Set-Cookie", "Strict-Transport-Security"),
+        *("Transfer-Encoding", "Vary", "Via", "X-Cache", "X-Content-Type-Options", "X-Frame-Options", "X-Powered-By"),
+    )
+    for spelling in (name, name.lower())
+}
+"""As most servers write them: a look-up is faster than decoding."""
 
 
 def default_headers(fetch: FetchConfig) -> HeaderPairs:
@@ -109,11 +120,15 @@ class Headers(Mapping[str, str]):
 
     def __init__(self, pairs: Iterable[tuple[bytes, bytes]] = ()) -> None:
         values: dict[str, list[str]] = {}
-        for name, value in pairs:
-            name, text = name.lower(), value.strip().decode("utf-8", "surrogateescape")
+        for raw_name, value in pairs:
+            name = _COMMON_NAMES.get(raw_name) or raw_name.lower().decode("latin-1")
+            text = value.strip().decode("utf-8", "surrogateescape")
             if len(text) > MAX_VALUE_CHARS:
                 text = text[: MAX_HREF_CHARS + 1 if name == _LOCATION_NAME else MAX_VALUE_CHARS]
-            values.setdefault(name.decode("latin-1"), []).append(text)
+            if name in values:
+                values[name].append(text)
+            else:
+                values[name] = [text]
         self._values = values
 
     def __getitem__(self, name: str) -> str:
@@ -129,6 +144,12 @@ class Headers(Mapping[str, str]):
     def lists(self) -> Iterable[tuple[str, list[str]]]:
         """Every name in lower case, in order, with its values."""
         return self._values.items()
+
+    def single_values(self) -> dict[str, str] | None:
+        """Every name in lower case, in order, with its value; None if a name occurs several times."""
+        if max(map(len, self._values.values()), default=1) > 1:
+            return None
+        return {name: values[0] for name, values in self._values.items()}
 
     def get_all(self, name: str) -> tuple[str, ...]:
         """Every value of a name, in order."""

@@ -67,7 +67,7 @@ class Transports:
 
     async def get(self, kind: TransportKind, request: Request, pace: Pace) -> Response | Failed | Refused | Deferred:
         """The response by this transport, or by plain HTTP if it is not installed. Deferred: nothing was sent."""
-        if pace.is_followup:
+        if pace.is_followup or not self._interval.seconds:
             return await self._send_counted(kind, request, pace)
         now = self._clock.now()
         free_at = self._interval.reserve(now)

@@ -163,21 +163,22 @@ def admit_links(
     targets = [] if targets is None else targets
     stream = iter(hrefs)
     for href, is_nofollow in islice(stream, most * MAX_HREFS_PER_LINK):
-        link = rooted.get(href) or relative.get(href)
-        if link is not None:
-            url = link[0]
-        else:
-            # Most links are written in our spelling: a known one needs no check, and takes no memory.
-            url = here + href if href[:1] == "/" != href[1:2] else _plain_url(href, directory)
-            if url not in known and url not in known_before:
-                link = checker.check_link(href, base, rooted, relative)
-                url = link[0]
-        targets.append(url if link is None or link[1] else None)
+        # Most links are written in our spelling, and halfway through a site most of them are known.
+        url = here + href if href[:1] == "/" != href[1:2] else _plain_url(href, directory)
+        if url in known or url in known_before:
+            targets.append(url)
+            if is_nofollow:
+                refusals["nofollow"] = refusals.get("nofollow", 0) + 1
+            else:
+                left_out.add(url)
+            continue
+        link = rooted.get(href) or relative.get(href) or checker.check_link(href, base, rooted, relative)
+        url = link[0]
+        targets.append(url if link[1] else None)
         if is_nofollow:
             refusals["nofollow"] = refusals.get("nofollow", 0) + 1
             continue
-        # Checked first, because it ends most checks: halfway through a site, most links of a page are known.
-        if link is None or url in known or url in known_before:
+        if url in known or url in known_before:
             left_out.add(url)
             continue
         if url in seen:

@@ -188,6 +188,23 @@ def test_cpu_budget_is_checked_while_parsing(by: str) -> None:
         parse(html, CpuBudget(clock, 9.5), feeder)
 
 
+def test_native_code_has_the_time_checked_when_it_may_be_used_up() -> None:
+    """Not before: a page of an ordinary size is fed in one call."""
+    html, calls = b"<p>words of a page" * 100_000, 0
+
+    def feeder(feed_at: int) -> int:
+        nonlocal calls
+        calls += 1
+        return native_feeder()(feed_at)
+
+    parse(html, CpuBudget(time.thread_time, 3600.0, clock=time.monotonic), feeder)
+    assert calls == 1
+    used = iter([0.0, 100.0, 100.0, 100.0])  # at the start, and at the first check
+    with pytest.raises(ExtractLimitExceeded, match=f"parsing {parser.CHECK_EVERY_BYTES:,} of its {len(html):,} bytes"):
+        parse(html, CpuBudget(lambda: next(used), 0.0, clock=time.monotonic), feeder)
+    assert calls == 2
+
+
 def test_more_open_elements_make_smaller_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """So no piece costs much, whatever it contains: bytes times open elements is bounded."""
     monkeypatch.setattr(parser, "MAX_DEPTH", 10**9)

@@ -79,8 +79,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    import asyncio
-
     import msgspec
 
     from tenax.cli import run_crawl, stored_options
@@ -92,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     existing = (
         None
         if args.restart
-        else asyncio.run(stored_options.load_existing_crawl(location, loaded.config, is_required=not args.urls))
+        else run_crawl.run(stored_options.load_existing_crawl(location, loaded.config, is_required=not args.urls))
     )
     given = effective = settings.flag_settings(args)
     if existing is not None:

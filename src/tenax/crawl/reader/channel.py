@@ -136,8 +136,9 @@ class Channel:
 
     def _kill(self) -> None:
         if self._process.returncode is None:
+            # Not `Process.kill`: it reaps a process that has just ended, and asyncio then reports exit code 255.
             with suppress(ProcessLookupError):
-                self._process.kill()
+                os.kill(self._process.pid, signal.SIGKILL)
 
     async def _exchange(self, payload: bytes) -> tuple[ExtractedPage, ...]:
         loop = asyncio.get_running_loop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
 
 import msgspec
 
@@ -40,6 +40,9 @@ from tenax.urls.resolve import MAX_RESOLVED_CHARS, count_resolvable, make_link_r
 MAX_KNOWN_URLS = 100_000
 MAX_UNCOMMITTED_JOBS = 2000
 MAX_EVIDENCE_CHARS = 200
+_MAX_COUNTED_LINKS = max(LINK_STEPS)
+_GAIN_AT_STEP = {step: step - before for before, step in pairwise((1, *sorted(LINK_STEPS)))}
+"""How many links a URL has gained since the step before."""
 MIN_SECTION_LINKS = 5
 """A page right below the root whose main content has this many links is the front page of a section."""
 _SECTION_URL = re.compile(r"^[a-z]+://[^/]+/[^/?.]+/?$")
@@ -89,10 +92,11 @@ class Reader:
         last report."""
         known, worth_more = self._known, {}
         for url in links:
-            if before := known.get(url):
+            before = known.get(url, _MAX_COUNTED_LINKS)
+            if before < _MAX_COUNTED_LINKS:
                 known[url] = count = before + 1
-                if count in LINK_STEPS:
-                    worth_more[url] = count - max((step for step in LINK_STEPS if step < count), default=1)
+                if count in _GAIN_AT_STEP:
+                    worth_more[url] = _GAIN_AT_STEP[count]
         return worth_more
 
 

@@ -13,6 +13,7 @@ from tenax.model import Value
 
 OUR_ROBOT_NAMES: Final = frozenset(("robots", "tenax"))
 _META, _SCRIPT, _TITLE = (tag_number(name) for name in ("meta", "script", "title"))
+_META_NAME_ATTRIBUTES: Final = ("name", "property", "itemprop", "http-equiv")
 _MAX_SCRIPTS: Final = 30
 _MAX_VALUES_PER_NAME: Final = 20
 """Values kept per name: several authors have one meta each."""
@@ -104,9 +105,12 @@ def _add_meta(attributes: Attributes, meta_values: dict[str, list[str]], robots:
     if not content:
         return
     # Some metas have a name and a property; either may be the known one.
-    for key in ("name", "property", "itemprop", "http-equiv"):
+    for key in _META_NAME_ATTRIBUTES:
+        value = attributes.get(key)
+        if not value:
+            continue
         # A property may have several names, `dc:title og:title`.
-        for name in (attributes.get(key) or "").lower().split():
+        for name in value.lower().split():
             if name in OUR_ROBOT_NAMES:
                 robots.append((name, content))
                 continue

@@ -10,6 +10,7 @@ tree. The native code, if available, feeds the pieces between two checks.
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any, Final, NamedTuple, cast
 
 from selectolax import lexbor
@@ -149,10 +150,11 @@ class _Parser:
         self.feed_at = ctypes.addressof(self.feed)
 
     def _feed(self) -> Feed:
-        windows = self._token, self.open_elements, self.formatting, self._formatting_list
+        windows = self._token, self.attributes, self.open_elements, self.formatting, self._formatting_list
         limits = (
             *(PIECE_BYTES, SMALL_PIECE_BYTES, MIN_PIECE_BYTES, _PIECE_STEPS, _FEW_OPEN, _FORMATTING_STEPS),
             *(MAX_REBUILT_BYTES, _LARGE_TREE_BYTES // _CHUNK_BYTES, MAX_TREE_BYTES // _CHUNK_BYTES),
+            *(CHECK_EVERY_BYTES, MAX_DEPTH, MAX_ATTRIBUTES, MAX_TREE_BYTES, _CHUNK_BYTES, _TOKEN_ATTRIBUTE_BYTES),
         )
         return Feed(_process, self.handle, *map(ctypes.addressof, windows), _marker, _FIRST_ATTRIBUTE, *limits)
 
@@ -166,11 +168,11 @@ class _Parser:
             self._token_before, self._first_attribute = token, _read_pointer(token, _FIRST_ATTRIBUTE)
         return self._first_attribute.value or 0
 
-    def begin(self, document: int, html: bytes = b"") -> bool:
+    def begin(self, document: int, html: bytes = b"", quiet_seconds: float = math.inf) -> bool:
         self._rebuilt = {}
         chunks = _tree_memory(document) + _CHUNKS * _POINTER_BYTES
         self.chunks = _size.from_address(chunks)
-        self.feed.begin(html, chunks, CHECK_EVERY_BYTES)
+        self.feed.begin(html, chunks, quiet_seconds)
         return bool(_lexbor.lxb_html_parse_chunk_prepare(self.handle, document) == _OK)
 
     def measure_rebuilt(self) -> int:
@@ -301,10 +303,9 @@ def _parse_pieces(
     parser: _Parser, document: int, html: bytes, budget: CpuBudget | None, feeder: Feeder | None
 ) -> int | None:
     """How many bytes were parsed; None if the parser failed."""
-    if not parser.begin(document, html):
+    if not parser.begin(document, html, budget.quiet_seconds() if budget is not None else math.inf):
         return None
-    feed, feed_at, end = parser.feed, parser.feed_at, len(html)
-    watch, at = _UsageCheck(parser, budget), 0
+    feed, feed_at, end, at = parser.feed, parser.feed_at, len(html), 0
     while at < end:
         said = feeder(feed_at) if feeder is not None else _feed_pieces(parser, html)
         if said == FAILED:
@@ -313,7 +314,7 @@ def _parse_pieces(
             feeder = None
             continue
         at = feed.at
-        if watch.is_full_at(at, end):
+        if _is_full(parser, budget, at, end):
             break
         feed.look_at = at + CHECK_EVERY_BYTES
     return at if _lexbor.lxb_html_parse_chunk_end(parser.handle) == _OK else None
@@ -350,29 +351,21 @@ def _feed_pieces(parser: _Parser, html: bytes) -> int:
     return FED
 
 
-class _UsageCheck:
-    """Time and memory that a page has used so far."""
+def _is_full(parser: _Parser, budget: CpuBudget | None, at: int, end: int) -> bool:
+    """Check the time and memory that the page has used so far; whether the tree has reached its limit.
 
-    __slots__ = ("_attributes_before", "_budget", "_parser", "_tag")
-
-    def __init__(self, parser: _Parser, budget: CpuBudget | None) -> None:
-        self._parser = parser
-        self._budget = budget
-        self._tag = self._attributes_before = 0
-
-    def is_full_at(self, at: int, end: int) -> bool:
-        """Whether the tree has reached its memory limit. Raises `ExtractLimitExceeded`."""
-        if self._budget is not None and self._budget.is_exhausted():
-            self._budget.check(f"parsing {at:,} of its {end:,} bytes")
-        parser = self._parser
-        if parser.open_elements.value > MAX_DEPTH:
-            raise ExtractLimitExceeded(f"elements nest more than {MAX_DEPTH:,} deep")
-        tag, attributes = parser.tag, parser.attributes.value
-        if tag != self._tag:
-            self._tag, self._attributes_before = tag, attributes  # too few so far to matter
-        elif tag and attributes - self._attributes_before > MAX_ATTRIBUTES:
-            raise ExtractLimitExceeded(f"a tag has more than {MAX_ATTRIBUTES:,} attributes")
-        return parser.chunks.value * _CHUNK_BYTES + attributes * _TOKEN_ATTRIBUTE_BYTES > MAX_TREE_BYTES
+    Raises `ExtractLimitExceeded`. `native/feed.c` calls for this when one of these may be the case.
+    """
+    if budget is not None and budget.is_exhausted():
+        budget.check(f"parsing {at:,} of its {end:,} bytes")
+    if parser.open_elements.value > MAX_DEPTH:
+        raise ExtractLimitExceeded(f"elements nest more than {MAX_DEPTH:,} deep")
+    feed, tag, attributes = parser.feed, parser.tag, parser.attributes.value
+    if tag != feed.checked_tag:
+        feed.checked_tag, feed.attributes_before = tag, attributes  # too few so far to matter
+    elif tag and attributes - feed.attributes_before > MAX_ATTRIBUTES:
+        raise ExtractLimitExceeded(f"a tag has more than {MAX_ATTRIBUTES:,} attributes")
+    return parser.chunks.value * _CHUNK_BYTES + attributes * _TOKEN_ATTRIBUTE_BYTES > MAX_TREE_BYTES
 
 
 def _tree_memory(document: int) -> int:

@@ -1,8 +1,12 @@
 /* Feeds the parser piece by piece: the loop of html/parser.py with the same rules, while little is open.
  *
- * Python owns the limits and checks the usage whenever this returns. With more formatting elements or attributes than
- * can be counted quickly, Python continues.
+ * Python owns the limits, and checks the usage whenever this returns: at the end, when time has passed, and where a
+ * limit is reached. With more formatting elements or attributes than can be counted quickly, Python continues.
  */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#include <math.h>
+#include <time.h>
+
 #include "dom.h"
 
 #define MOST_WEIGHED 64
@@ -15,13 +19,15 @@ typedef struct {
     unsigned (*process)(void *parser, const uint8_t *at, size_t size);
     void *parser;
     const uintptr_t *const *token;
+    const size_t *attributes;
     const size_t *open_elements;
     const size_t *formatting;
     Node *const *const *formatting_list;
     const Node *marker;
     size_t first_attribute;
     size_t piece_bytes, small_piece_bytes, least_bytes, piece_steps, few_open, formatting_steps;
-    size_t rebuilt_bytes, many_chunks, too_many_chunks;
+    size_t rebuilt_bytes, many_chunks, too_many_chunks, check_every_bytes, max_depth, max_attributes;
+    size_t max_tree_bytes, chunk_bytes, token_attribute_bytes;
     const uint8_t *html;
     const size_t *chunks;
     size_t end, at, look_at;
@@ -29,6 +35,9 @@ typedef struct {
     size_t rebuilt_count;
     const Node *rebuilt_last;
     size_t rebuilt_weight;
+    uintptr_t checked_tag;
+    size_t attributes_before;
+    double quiet_seconds, quiet_until;
 } Feed;
 
 static size_t smaller(size_t one, size_t other) { return one < other ? one : other; }
@@ -84,6 +93,28 @@ static size_t up_to_tag_end(const Feed *feed, size_t size)
     return found != NULL ? (size_t)(found + 1 - at) : size;
 }
 
+static double monotonic_seconds(void)
+{
+    struct timespec now;
+    return clock_gettime(CLOCK_MONOTONIC, &now) == 0 ? (double)now.tv_sec + (double)now.tv_nsec / 1e9 : INFINITY;
+}
+
+/* Whether Python must check the usage: its time may be used up, or a limit is reached. */
+static bool needs_check(Feed *feed)
+{
+    uintptr_t tag = tag_now(feed);
+    size_t attributes = *feed->attributes;
+    if (tag != feed->checked_tag) {
+        feed->checked_tag = tag;
+        feed->attributes_before = attributes;
+    } else if (tag != 0 && attributes - feed->attributes_before > feed->max_attributes) {
+        return true;
+    }
+    size_t memory = *feed->chunks * feed->chunk_bytes + attributes * feed->token_attribute_bytes;
+    return *feed->open_elements > feed->max_depth || memory > feed->max_tree_bytes ||
+           monotonic_seconds() >= feed->quiet_until;
+}
+
 /* isal, which compresses the links of the previous page, leaves the upper halves of the vector registers dirty. Until
  * they are cleared, SSE code is slow: extracting a page takes 8 us more. */
 static void clear_upper_halves(void)
@@ -97,8 +128,10 @@ static void clear_upper_halves(void)
 int native_feed(Feed *feed)
 {
     clear_upper_halves();
-    bool is_look_due = false;
-    while (feed->at < feed->end && !is_look_due) {
+    if (feed->at == 0)
+        feed->quiet_until = monotonic_seconds() + feed->quiet_seconds;
+    while (feed->at < feed->end) {
+        bool is_look_due = false;
         size_t size = feed->piece_bytes;
         if (*feed->formatting || *feed->open_elements > feed->few_open) {
             if (!weigh_rebuilt(feed))
@@ -120,7 +153,11 @@ int native_feed(Feed *feed)
         if (feed->process(feed->parser, feed->html + feed->at, size) != 0)
             return FAILED;
         feed->at += size;
-        is_look_due = is_look_due || feed->at >= feed->look_at || *feed->chunks > feed->too_many_chunks;
+        if (is_look_due || feed->at >= feed->look_at || *feed->chunks > feed->too_many_chunks) {
+            if (needs_check(feed))
+                return FED;
+            feed->look_at = feed->at + feed->check_every_bytes;
+        }
     }
     return FED;
 }

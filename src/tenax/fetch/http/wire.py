@@ -32,8 +32,6 @@ from tenax.fetch.http.heads import ContentLengthRepair, is_clean_close, new_pars
 from tenax.fetch.limits import BODILESS_STATUSES, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES, TIMER_SLACK_SECONDS
 from tenax.model import Deferred, Failed, FailureKind, Value
 
-"""Linux only; it must be set again for each response."""
-
 
 class WireResponse(Value, frozen=True):
     """A complete response, as received."""
