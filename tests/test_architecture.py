@@ -1,6 +1,7 @@
-"""The rules of the house: imports go down the stairs, clever rooms are pure, files stay small.
+"""Rules of the layout: imports go from upper to lower layers only, pure modules do no I/O, files stay short.
 
-Read from the source, function-level imports and imports for types included. The picture is in docs/architecture.md.
+They are read from the source, function-level imports and imports for types included. docs/architecture.md describes the
+layout.
 """
 
 from __future__ import annotations
@@ -18,23 +19,23 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src"
 
-# From the bottom to the top. A room may use the floors below its own.
-FLOORS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("ground", frozenset({"version", "errors", "model", "clock", "config", "logs", "metrics", "runtime", "text"})),
-    ("rooms", frozenset({"urls", "extract", "discovery", "recrawl", "hosts", "database", "events"})),
+# From the bottom to the top. A package may import those of lower layers. Modules of src/tenax itself count as packages.
+LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("foundation", frozenset({"version", "errors", "model", "clock", "config", "logs", "metrics", "runtime", "text"})),
+    ("parts", frozenset({"urls", "extract", "discovery", "recrawl", "hosts", "database", "events"})),
     ("fetch", frozenset({"fetch"})),
     ("crawl", frozenset({"crawl"})),
     ("services", frozenset({"services"})),
     ("trace", frozenset({"trace"})),
     ("demo", frozenset({"demo"})),
     ("command line", frozenset({"cli"})),
-    ("doors", frozenset({"__main__", ""})),
+    ("entry points", frozenset({"__main__", ""})),
 )
-LEVEL = {room: level for level, (_, rooms) in enumerate(FLOORS) for room in rooms}
-# Modules on these floors may use each other; those on the floor of rooms meet only further up.
-SHARED_FLOORS = frozenset({"ground"})
+LEVEL = {package: level for level, (_, packages) in enumerate(LAYERS) for package in packages}
+# Packages of these layers may import each other. Those of another layer are only combined by upper layers.
+SHARED_LAYERS = frozenset({"foundation"})
 
-# What is machinery, and may be exchanged for another. Only the two files of wiring say which one it is.
+# Implementations of a protocol, which can be exchanged for another. Only the two wiring modules import them.
 WIRING = {"tenax.crawl.wiring", "tenax.services.wiring"}
 BACKENDS = (
     *(
@@ -50,15 +51,15 @@ BACKENDS = (
     *("tenax.services.page_fetcher.redis_queue", "tenax.services.page_fetcher.redis_status"),
     "tenax.services.scheduler.redis_store",
 )
-NAMES_A_BACKEND = {
+BACKEND_IMPORTS = {
     (
         "tenax.crawl.progress",
         "tenax.hosts.records",
-    ): "shows every host this process holds, which is what that backend is",
+    ): "reports every host in the memory of this process, which only this backend has",
     ("tenax.crawl.app", "tenax.hosts.records"): "passes it to the progress views",
-    ("tenax.hosts.redis.sharing", "tenax.hosts.records"): "is given the one that stands in for Redis",
-    ("tenax.hosts.redis.records", "tenax.hosts.records"): "stands in for Redis while that is away",
-    ("tenax.services.page_fetcher.redis_status", "tenax.hosts.redis"): "reads what is kept there, and nothing else",
+    ("tenax.hosts.redis.sharing", "tenax.hosts.records"): "receives the one that replaces Redis during an outage",
+    ("tenax.hosts.redis.records", "tenax.hosts.records"): "uses it while Redis is unavailable",
+    ("tenax.services.page_fetcher.redis_status", "tenax.hosts.redis"): "only reads what is stored there",
 }
 
 PURE = (
@@ -114,8 +115,8 @@ PURE = (
     "tenax.fetch.browser.page_rules",
     *("tenax.events.page_line", "tenax.services.scheduler.plan"),
     *(
-        f"tenax.services.page_fetcher.{room}"
-        for room in (
+        f"tenax.services.page_fetcher.{name}"
+        for name in (
             "backoff",
             "disposition",
             "events",
@@ -128,8 +129,8 @@ PURE = (
         )
     ),
 )
-# What pure rooms may use besides each other: nouns, failures, settings, and the front pages that declare protocols.
-PURE_ENOUGH = frozenset(
+# What pure modules may import besides each other: values, errors, settings, and packages that declare protocols.
+ALLOWED_IN_PURE = frozenset(
     {"tenax.model", "tenax.errors", "tenax.config", "tenax.version", "tenax.fetch", "tenax.hosts", "tenax.database"}
     | {"tenax.services.page_fetcher", "tenax.services.scheduler"}
 )
@@ -140,16 +141,16 @@ IMPURE = frozenset({
 })  # fmt: skip
 IMPURE_CALLS = frozenset({"open", "print", "input", "now", "utcnow", "today"})
 USES_IMPURE = {
-    ("tenax.fetch.bodies", "sys"): "asks which Python this is, to find the zstd of its standard library",
-    ("tenax.extract.native.binding", "threading"): "loads the native library once, whichever thread is first",
+    ("tenax.fetch.bodies", "sys"): "checks the Python version, because newer ones have zstd in the standard library",
+    ("tenax.extract.native.binding", "threading"): "loads the native library once, also with several threads",
 }
 
-# What makes a part of a pure room before Tenax runs. Whoever runs asks only where that part is.
-MAKERS = {"tenax.extract.native.build": "library_path", "tenax.extract.native.make_unicode": None}
+# Modules that build the native library before Tenax runs, and the only name that others may import from each.
+BUILD_MODULES = {"tenax.extract.native.build": "library_path", "tenax.extract.native.make_unicode": None}
 NATIVE = SOURCE / "tenax" / "extract" / "native"
 
-# Where a library may be named, so that it can be replaced.
-HOMES = {
+# The only modules that may import a library, so that it can be replaced.
+LIBRARY_MODULES = {
     "aiohappyeyeballs": ("tenax.fetch.connect",),
     "asyncpg": ("tenax.database.postgres.connection",),
     "brotli": ("tenax.fetch.bodies",),
@@ -172,19 +173,19 @@ HOMES = {
     "yaml": ("tenax.cli.commands.schedule",),
 }
 
-MOST_LINES = 400
+MAX_LINES = 400
 
 
-def name_of(file: Path) -> str:
+def module_name(file: Path) -> str:
     return ".".join(file.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
 
 
-MODULES = {name_of(file): file for file in sorted((SOURCE / "tenax").rglob("*.py"))}
+MODULES = {module_name(file): file for file in sorted((SOURCE / "tenax").rglob("*.py"))}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _trees_are_let_go() -> Iterator[None]:
-    """Else the tests that come after these share their memory with every line of the source."""
+def _clear_syntax_trees() -> Iterator[None]:
+    """Frees the syntax trees of the whole source for the tests that follow."""
     yield
     nodes_of.cache_clear()
 
@@ -196,7 +197,7 @@ def nodes_of(module: str) -> tuple[ast.AST, ...]:
 
 @cache
 def imports_of(module: str) -> frozenset[str]:
-    """Everything a module imports, wherever in it: a name is the module it comes from, or the module it is."""
+    """Every module that a module imports, anywhere in it; for an imported name, the module that it comes from."""
     found: set[str] = set()
     for node in nodes_of(module):
         if isinstance(node, ast.Import):
@@ -209,7 +210,7 @@ def imports_of(module: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def ours(module: str) -> frozenset[str]:
+def own_imports(module: str) -> frozenset[str]:
     return frozenset(name for name in imports_of(module) if is_below(name, "tenax"))
 
 
@@ -217,127 +218,127 @@ def is_below(module: str, package: str) -> bool:
     return module == package or module.startswith(f"{package}.")
 
 
-def room_of(module: str) -> str:
+def package_of(module: str) -> str:
     """`urls` of `tenax.urls.normalize`; empty for the package itself."""
     return module.removeprefix("tenax").removeprefix(".").partition(".")[0]
 
 
 def is_pure(module: str) -> bool:
-    return any(is_below(module, room) for room in PURE)
+    return any(is_below(module, pure) for pure in PURE)
 
 
-def test_every_module_has_a_floor() -> None:
-    homeless = [module for module in MODULES if room_of(module) not in LEVEL]
-    assert not homeless, "give it a floor here and a line in docs/architecture.md"
+def test_every_package_has_a_layer() -> None:
+    unknown = [module for module in MODULES if package_of(module) not in LEVEL]
+    assert not unknown, "add the package to LAYERS here and to docs/architecture.md"
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_imports_go_down_the_stairs(module: str) -> None:
-    home = room_of(module)
-    floor = FLOORS[LEVEL[home]][0]
-    for name in ours(module):
-        room = room_of(name)
-        if room == home or (floor in SHARED_FLOORS and room in FLOORS[LEVEL[home]][1]):
+def test_imports_go_to_lower_layers_only(module: str) -> None:
+    package = package_of(module)
+    layer, neighbours = LAYERS[LEVEL[package]]
+    for name in own_imports(module):
+        imported = package_of(name)
+        if imported == package or (layer in SHARED_LAYERS and imported in neighbours):
             continue
-        assert LEVEL[room] < LEVEL[home], f"{module} imports {name}, which is not below it"
+        assert LEVEL[imported] < LEVEL[package], f"{module} imports {name}, which is not in a lower layer"
 
 
-def test_nothing_imports_in_a_circle() -> None:
+def test_modules_do_not_import_each_other() -> None:
     try:
-        TopologicalSorter({module: ours(module) - {module} for module in MODULES}).prepare()
+        TopologicalSorter({module: own_imports(module) - {module} for module in MODULES}).prepare()
     except CycleError as error:
-        pytest.fail(f"these import each other: {' → '.join(error.args[1])}; move what they share into a third")
+        pytest.fail(f"these import each other: {' → '.join(error.args[1])}; move what they share to a third module")
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_only_wiring_names_a_backend(backend: str) -> None:
-    naming = {module for module in MODULES if any(is_below(name, backend) for name in ours(module))}
-    allowed = {module for module in naming if is_below(module, backend) or (module, backend) in NAMES_A_BACKEND}
-    assert naming - allowed, f"nobody uses {backend}"
-    assert naming - allowed <= WIRING, f"ask for the protocol on the front page instead of {backend}"
+def test_only_wiring_imports_a_backend(backend: str) -> None:
+    importing = {module for module in MODULES if any(is_below(name, backend) for name in own_imports(module))}
+    allowed = {module for module in importing if is_below(module, backend) or (module, backend) in BACKEND_IMPORTS}
+    assert importing - allowed, f"no module imports {backend}"
+    assert importing - allowed <= WIRING, f"use the protocol that the package declares instead of {backend}"
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if is_pure(module) and module not in MAKERS])
-def test_pure_rooms_touch_nothing(module: str) -> None:
+@pytest.mark.parametrize("module", [module for module in MODULES if is_pure(module) and module not in BUILD_MODULES])
+def test_pure_modules_do_no_io(module: str) -> None:
     for name in imports_of(module):
         top = name.partition(".")[0]
         assert top not in IMPURE or (module, top) in USES_IMPURE, f"{module} is pure and imports {name}"
         if top == "tenax":
-            assert is_pure(name) or name in PURE_ENOUGH, f"{module} is pure and imports {name}, which is not"
+            assert is_pure(name) or name in ALLOWED_IN_PURE, f"{module} is pure and imports {name}, which is not"
     for node in nodes_of(module):
-        assert not isinstance(node, (ast.AsyncFunctionDef, ast.Await)), f"{module}:{node.lineno}: nothing waits here"
+        assert not isinstance(node, (ast.AsyncFunctionDef, ast.Await)), f"{module}:{node.lineno}: it awaits"
         if isinstance(node, ast.Call):
             called = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            assert called not in IMPURE_CALLS, f"{module}:{node.lineno}: {called}() reaches outside"
+            assert called not in IMPURE_CALLS, f"{module}:{node.lineno}: {called}() is I/O or reads a clock"
 
 
-@pytest.mark.parametrize("maker", MAKERS)
-def test_what_makes_a_part_runs_with_nothing_installed_and_is_asked_where_it_is_only(maker: str) -> None:
-    foreign = {name for name in imports_of(maker) if name.partition(".")[0] not in sys.stdlib_module_names}
-    assert not foreign, f"{maker} must run before anything is installed"
-    asked = {
+@pytest.mark.parametrize("build", BUILD_MODULES)
+def test_build_modules_use_the_standard_library_only_and_export_one_name(build: str) -> None:
+    foreign = {name for name in imports_of(build) if name.partition(".")[0] not in sys.stdlib_module_names}
+    assert not foreign, f"{build} must run before anything is installed"
+    imported = {
         alias.name
         for module in MODULES
         for node in nodes_of(module)
-        if isinstance(node, ast.ImportFrom) and node.module == maker
+        if isinstance(node, ast.ImportFrom) and node.module == build
         for alias in node.names
     }
-    assert asked <= {MAKERS[maker]}, f"{maker} is asked for more than {MAKERS[maker]}"
+    assert imported <= {BUILD_MODULES[build]}, f"only {BUILD_MODULES[build]} may be imported from {build}"
 
 
 @pytest.mark.parametrize("file", sorted(NATIVE.glob("*.[ch]")), ids=lambda file: file.name)
-def test_c_is_as_short_as_python_and_has_its_sign_too(file: Path) -> None:
+def test_c_files_are_short_and_begin_with_a_description(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
     lines = text.splitlines()
-    assert text.startswith("/* "), "begin it with a sentence that says what it is for"
-    assert len(lines) <= MOST_LINES, f"longer than {MOST_LINES} lines: look for the second idea in it"
+    assert text.startswith("/* "), "begin the file with a sentence that says what it is for"
+    assert len(lines) <= MAX_LINES, f"longer than {MAX_LINES} lines: split it"
     untidy = [at for at, line in enumerate(lines, 1) if len(line) > 120 or "\t" in line or line != line.rstrip()]
     assert not untidy, f"{file.name}: too long, a tab, or space at the end: {untidy}"
 
 
-@pytest.mark.parametrize("library", HOMES)
-def test_a_library_is_named_at_its_home_only(library: str) -> None:
-    naming = {module for module in MODULES if any(is_below(name, library) for name in imports_of(module))}
-    strangers = {module for module in naming if not any(is_below(module, home) for home in HOMES[library])}
-    assert not strangers, f"{library} has its home in {', '.join(HOMES[library])}"
-    assert naming, f"nobody imports {library} any more: take it off this table"
+@pytest.mark.parametrize("library", LIBRARY_MODULES)
+def test_a_library_is_imported_by_its_modules_only(library: str) -> None:
+    importing = {module for module in MODULES if any(is_below(name, library) for name in imports_of(module))}
+    others = {module for module in importing if not any(is_below(module, name) for name in LIBRARY_MODULES[library])}
+    assert not others, f"only {', '.join(LIBRARY_MODULES[library])} may import {library}"
+    assert importing, f"no module imports {library} any more: remove it from LIBRARY_MODULES"
 
 
-def test_exceptions_are_still_needed() -> None:
-    for module, backend in NAMES_A_BACKEND:
-        assert any(is_below(name, backend) for name in ours(module)), f"{module} no longer names {backend}"
+def test_every_exception_is_still_needed() -> None:
+    for module, backend in BACKEND_IMPORTS:
+        assert any(is_below(name, backend) for name in own_imports(module)), f"{module} no longer imports {backend}"
     for module, library in USES_IMPURE:
         assert library in imports_of(module), f"{module} no longer imports {library}"
-    for room in PURE:
-        assert any(is_below(module, room) for module in MODULES), f"there is no {room} any more"
+    for pure in PURE:
+        assert any(is_below(module, pure) for module in MODULES), f"there is no {pure} any more"
 
 
-def test_no_file_is_full() -> None:
+def test_no_file_is_too_long() -> None:
     lines = {module: len(file.read_text(encoding="utf-8").splitlines()) for module, file in MODULES.items()}
-    full = {module: count for module, count in lines.items() if count > MOST_LINES}
-    assert not full, f"longer than {MOST_LINES} lines: look for the second idea in it"
+    long = {module: count for module, count in lines.items() if count > MAX_LINES}
+    assert not long, f"longer than {MAX_LINES} lines: split it"
 
 
-def test_every_module_has_a_sign_on_its_door() -> None:
+def test_every_module_has_a_docstring() -> None:
     files = [*MODULES.values(), *(ROOT / "bench").rglob("*.py"), *(ROOT / "docs").glob("*.py")]
-    silent = [file for file in files if not ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))]
-    assert not silent, "begin it with a sentence that says what it is for"
+    missing = [file for file in files if not ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))]
+    assert not missing, "begin the file with a sentence that says what it is for"
 
 
-def test_names_say_something() -> None:
-    empty_words = {"utils", "util", "helpers", "helper", "common", "misc", "base"}
-    vague = [module for module in MODULES if set(module.split(".")) & empty_words]
+def test_names_are_specific() -> None:
+    vague_words = {"utils", "util", "helpers", "helper", "common", "misc", "base"}
+    vague = [module for module in MODULES if set(module.split(".")) & vague_words]
     for module in MODULES:
         classes = [node.name for node in nodes_of(module) if isinstance(node, ast.ClassDef)]
         vague += [f"{module}.{name}" for name in classes if re.search(r"^_?Base[A-Z]|(Manager|Helper|Utils?)$", name)]
     assert not vague
 
 
-def test_nothing_is_left_for_later() -> None:
+def test_no_open_tasks_in_comments() -> None:
     marks = re.compile(r"\b(?:" + "|".join(["TO" + "DO", "FIX" + "ME", "X" * 3]) + r")\b")
-    kept = [*MODULES.values(), *NATIVE.glob("*.[ch]"), *ROOT.glob("*.md"), *(ROOT / "scripts").iterdir()]
-    kept += [file for folder in ("bench", "docs", "tests") for file in (ROOT / folder).rglob("*.*")]
-    for file in kept:
+    files = [*MODULES.values(), *NATIVE.glob("*.[ch]"), *ROOT.glob("*.md"), *(ROOT / "scripts").iterdir()]
+    files += [file for folder in ("bench", "docs", "tests") for file in (ROOT / folder).rglob("*.*")]
+    for file in files:
         if file.suffix in (".py", ".md", ".sql", ".toml", ".c", ".h", ""):
             found = marks.search(file.read_text(encoding="utf-8"))
-            assert found is None, f"{file.relative_to(ROOT)} says {found[0] if found else ''}: do it, or drop it"
+            assert found is None, f"{file.relative_to(ROOT)} has {found[0] if found else ''}: do it or remove it"

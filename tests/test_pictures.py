@@ -12,7 +12,7 @@ from docs import diagram, generate, packages, site_check, terminal_picture
 from docs.from_code import GROUPS
 from docs.packages import LOOSE, DiagramError, Step
 from tenax.cli.views import progress, summary
-from tests.test_architecture import LEVEL, MODULES, ours, room_of
+from tests.test_architecture import LEVEL, MODULES, own_imports, package_of
 
 ROOT = Path(__file__).parent.parent
 PICTURES = [diagram.PICTURE, terminal_picture.PICTURE]
@@ -48,7 +48,7 @@ def test_layers_are_drawn_in_the_order_of_imports() -> None:
 def test_imports_are_those_of_the_source() -> None:
     drawn = {(one.name, other) for one in packages.packages().values() for other in one.uses}
     names = {name for group in GROUPS for name in group}
-    imported = {(room_of(module), room_of(name)) for module in MODULES for name in ours(module)}
+    imported = {(package_of(module), package_of(name)) for module in MODULES for name in own_imports(module)}
     assert drawn == {(one, other) for one, other in imported if one != other and {one, other} <= names}
 
 
