@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import platform
 import sys
-import tempfile
-import traceback
-
-from tenax.logs import sanitize_text
-from tenax.text.masking import mask_text
-from tenax.version import __version__
 
 
 def write_crash_report(error: BaseException, *, shows_traceback: bool) -> str:
     """Write the traceback to a file, secrets masked, and return the line to print."""
+    import platform
+    import tempfile
+    import traceback
+
+    from tenax.logs import sanitize_text
+    from tenax.text.masking import mask_text
+    from tenax.version import __version__
+
     details = sanitize_text(mask_text("".join(traceback.format_exception(error))), keep_lines=True)
     headline = f"internal error: {type(error).__name__}: {error}; what was committed is safe"
     if shows_traceback:

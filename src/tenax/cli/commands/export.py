@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tenax.cli import location
-from tenax.cli.output import open_output, translate_output_errors
 
 if TYPE_CHECKING:
     from tenax.config import Config
@@ -80,6 +79,7 @@ async def _export_pages(
 
 
 async def _write_lines(pages: AsyncIterator[Page], format: str, output: str | None) -> int:
+    from tenax.cli.output import open_output, translate_output_errors
     from tenax.cli.views.page_formats import CSV_HEADER, csv_line, json_line
 
     number = 0
@@ -95,6 +95,7 @@ async def _write_lines(pages: AsyncIterator[Page], format: str, output: str | No
 
 
 async def _write_files(pages: AsyncIterator[Page], target: Path) -> int:
+    from tenax.cli.output import translate_output_errors
     from tenax.cli.views.page_formats import markdown_path
 
     number = 0

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tenax.cli import location, settings
-from tenax.cli.output import STANDARD_OUTPUT, translate_os_errors
 from tenax.cli.parser import add_directory_argument, add_json_argument
 from tenax.errors import DatabaseNotFound, SinkError, UsageError
 
@@ -127,6 +126,8 @@ def _find_crawl_location(args: argparse.Namespace, url: str) -> Location | None:
 
 
 def _write_body(file: str, trace: Trace) -> None:
+    from tenax.cli.output import STANDARD_OUTPUT, translate_os_errors
+
     if not trace.body:
         raise SinkError(f"there is no body to write to {STANDARD_OUTPUT if file == '-' else file}")
     if file == "-":

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from tenax.cli.views.format_values import format_count, join_words
-from tenax.cli.views.tables import TextStyle, display_width, sanitize_text, terminal_width
-from tenax.crawl.single_page import ExplainedBlock
-from tenax.extract.document import Content
+from tenax.cli.views.tables import TextStyle, display_width, terminal_width
+from tenax.logs import sanitize_text
 from tenax.text.masking import mask_reference, mask_url
+
+if TYPE_CHECKING:
+    from tenax.crawl.single_page import ExplainedBlock
+    from tenax.extract.document import Content
 
 _WIDE = r"\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003fffd"
 # Pieces a line may be broken between: spaces, words, and single characters of scripts without spaces, together with
