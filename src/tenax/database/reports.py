@@ -108,7 +108,7 @@ class Status(Value, frozen=True):
     refusals: dict[str, int] = {}
     """Links never admitted, by rule."""
     cut_off: dict[str, CutOffCount] = {}
-    """Links that the rules allow and a limit refused, by the limit's name; see `model.limits`."""
+    """Links that the rules allow and a limit refused, by the limit's name; see `model.results`."""
     parked: dict[str, int] = {}
     """Tasks that a setting refuses, by cause: `guard`, `rules`, `facets`."""
     found: dict[str, int] = {}

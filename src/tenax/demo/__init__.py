@@ -7,7 +7,7 @@ a correct crawl stores. `tenax demo`, the soak test and the tests crawl it.
 
 Promises:
 
-- **Pure.** `site.respond` uses no clock and keeps no state; request counts are parameters.
+- **Pure.** `server.respond` uses no clock and keeps no state; request counts are parameters.
 - **Countable.** Without bad behaviour a host has exactly `pages_per_host` pages. Every page is linked from a page that
   is at most two links from the front page, so no order of visits and no depth limit of 4 or more can lose one.
 - **Finite.** No trap costs a crawler with default limits more than a few dozen requests.

@@ -1,6 +1,6 @@
 """The steps of one fetch; the result is a value.
 
-    decide → policy → cache → network, and then the reader validates
+    preflight (refusal, policy, stored copy) → network, and then the reader validates
 
 Each step may end the fetch with an outcome. Nothing waits here: if the host's robots.txt must be fetched first, or the
 host probed after an outage, that is done, and the task goes back until the host's next request.

@@ -7,7 +7,6 @@ as a `tenax.clock.Clock` gives them.
 
 from __future__ import annotations
 
-from tenax.model.change_history import ChangeHistory
 from tenax.model.guesses import (
     ArchiveRule,
     FacetRule,
@@ -20,17 +19,6 @@ from tenax.model.guesses import (
     SeriesRule,
     SiteSigns,
 )
-from tenax.model.limits import (
-    GUESS_LIMITS,
-    LIMIT_SETTINGS,
-    LINKS_NOT_KEPT,
-    ROBOTS_CLOSED_SUFFIX,
-    count_rule_refusals,
-    limit_names,
-    limit_refusals,
-    limit_setting,
-)
-from tenax.model.link_scores import LINK_STEPS, SECONDS_PER_POINT, in_link_points
 from tenax.model.outcomes import (
     NEEDS_BROWSER,
     AddressClass,
@@ -52,8 +40,11 @@ from tenax.model.outcomes import (
     Validation,
     outcome_label,
 )
-from tenax.model.recrawl import RecrawlCost
 from tenax.model.results import (
+    GUESS_LIMITS,
+    LIMIT_SETTINGS,
+    LINKS_NOT_KEPT,
+    ROBOTS_CLOSED_SUFFIX,
     ChangeNotice,
     Cursor,
     Ending,
@@ -63,18 +54,26 @@ from tenax.model.results import (
     PageLink,
     Progress,
     Visit,
+    count_rule_refusals,
+    limit_names,
+    limit_refusals,
+    limit_setting,
 )
 from tenax.model.tasks import (
+    LINK_STEPS,
+    SECONDS_PER_POINT,
     Breaker,
     Budget,
     Candidate,
     CanonicalCopy,
+    ChangeHistory,
     Claim,
     Hop,
     HostRecord,
     Lease,
     Peers,
     Priority,
+    RecrawlCost,
     RobotsCopy,
     RobotsVerdict,
     Source,
@@ -82,6 +81,7 @@ from tenax.model.tasks import (
     Task,
     TransportKind,
     UrlList,
+    in_link_points,
 )
 from tenax.model.value import PageKind, Value
 

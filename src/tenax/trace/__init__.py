@@ -1,7 +1,7 @@
 """Traces: fetch single URLs by the rules of a crawl, report every decision, and store nothing.
 
-`visit` does what a crawl would do, `describe` turns each decision into text, and `values` holds the results.
-`fetch_many` fetches several documents in the same way, and `sitemaps` the sitemaps of a site.
+`visit` does what a crawl would do, `describe` holds the results and turns each decision into text. `url_lists` fetches
+several documents in the same way, such as the sitemaps of a site.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One DOM per page and one walk through it: the small interface through which other packages use the parser.
 
-The parser is lexbor, through selectolax. Only `parser`, `node` and the native code name it, so it can be replaced.
+The parser is lexbor, through selectolax. Only `parser`, `tree` and the native code name it, so it can be replaced.
 """
 
 from __future__ import annotations

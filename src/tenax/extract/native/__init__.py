@@ -6,6 +6,6 @@ character. It is built where a C compiler is available (`build`). Pages are read
 the library was built for another parser than the installed one.
 
 Promises: a page can make the native code give up, and then it is read in Python. A page cannot make it write out of
-bounds, block, or grow without limit. The words, patterns and tables come from Python (`class_hints`, `language_data`,
-`decision_trees`), when the library is loaded.
+bounds, block, or grow without limit. The words, patterns and tables come from Python (`packed_tables`)
+when the library is loaded.
 """

@@ -49,7 +49,7 @@ static struct {
     uint16_t first_steps[256];
 } words;
 
-/* Reads the data of class_hints.py; past its end there are zeros. */
+/* Reads the data of packed_tables.py; past its end there are zeros. */
 typedef struct {
     const uint8_t *at, *end;
 } Reader;

@@ -64,7 +64,7 @@ static const uint8_t *next_items(Data *data, size_t count, size_t size)
     return found;
 }
 
-/* The nodes of a table, in preorder: see decision_trees.py. */
+/* The nodes of a table, in preorder: see packed_tables.py. */
 typedef struct {
     const uint8_t *signs, *values;
     uint32_t sign_at, sign_count, value_at, value_count;

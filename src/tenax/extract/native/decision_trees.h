@@ -9,7 +9,7 @@
 #define ROW_NUMBERS (BLOCK_NUMBERS + BOX_NUMBERS)
 #define KIND_NUMBERS (PAGE_NUMBERS + ADDRESS_WORDS)
 
-/* Takes the tables in the layout of decision_trees.py, once per process: a second call does nothing. With invalid
+/* Takes the tables in the layout of packed_tables.py, once per process: a second call does nothing. With invalid
  * data, every page is unsupported. */
 void native_set_decision_trees(const uint8_t *data, size_t size);
 

@@ -14,7 +14,7 @@
 
 enum { FED, FAILED, HANDED_BACK };
 
-/* Mirrors `Feed` in html/feed.py. */
+/* Mirrors `Feed` in html/tree.py. */
 typedef struct {
     unsigned (*process)(void *parser, const uint8_t *at, size_t size);
     void *parser;

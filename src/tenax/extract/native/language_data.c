@@ -1,4 +1,4 @@
-/* Parses the data of language_data.py, and looks up words in it: see language_data.h. */
+/* Parses the data of packed_tables.py, and looks up words in it: see language_data.h. */
 #include "language_data.h"
 
 #include <stdlib.h>

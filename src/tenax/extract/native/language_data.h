@@ -1,4 +1,4 @@
-/* Language data: names, scripts, words and letters, all from Python, see language_data.py. */
+/* Language data: names, scripts, words and letters, all from Python, see packed_tables.py. */
 #ifndef TENAX_LANGUAGE_DATA_H
 #define TENAX_LANGUAGE_DATA_H
 

@@ -1,8 +1,8 @@
 """The browser transport: Chromium, for pages that need JavaScript. Requires the extra `browser`.
 
-`transport` renders a request; `sessions` manages the browsers by the rules of `session_rules`; `chromium` starts one in
-its own `folder`; `rendering` controls one page in it, through its `stages`, by the `page_rules`. `gate` is Chromium's
-only network connection: a request with a `passage` is connected `upstream`, through the guard and the site's proxy.
+`transport` renders a request; `sessions` manages the browsers by `rules`; `chromium` starts one in its own directory;
+`rendering` controls one page in it through its `navigation`. `gate` is Chromium's only network connection: a request
+with a secret of its session is connected `upstream`, through the guard and the site's proxy.
 
 A failure of the browser itself is `INTERNAL` and site-wide: it counts against no host and no URL.
 """

@@ -20,7 +20,7 @@ from tenax.runtime.open_files import file_share, raise_file_limit
 _MAX_IDLE_CONNECTIONS: Final = 64
 _MAX_IDLE_HANDLES: Final = 64
 Receiver = Callable[[bytes], int]
-"""Takes received data; returns how much it took, or `answer.STOP`."""
+"""Takes received data; returns how much it took, or `responses.STOP`."""
 
 
 class CurlRequest(Value, frozen=True):

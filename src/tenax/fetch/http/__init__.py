@@ -1,4 +1,4 @@
-"""The HTTP transport: HTTP/1.1 on llhttp. `transport` sends requests, `connections` pools, `wire` is the protocol."""
+"""The HTTP transport: HTTP/1.1 on llhttp. `transport` sends requests and pools connections, `wire` is the protocol."""
 
 from tenax.fetch.http.transport import HttpTransport
 

@@ -1,9 +1,9 @@
 """Hosts shared by many machines: their records and rate limits in Redis, under keys that other programs know.
 
-`reach` calls Redis and detects outages; `limiter` gives out permits by scripts that run in Redis; `records` stores host
-records by compare-and-set; `presence` counts live workers; `limiter_shares` computes each worker's pace when not all of
-them reach Redis; `sharing` combines these for one crawl; `visited` keeps a set of known URLs for the database; `keys`
-has every key name. Nothing here decides: the rules of `tenax.hosts` do, in the process that made the visit.
+`connection` calls Redis and detects outages; `limiter` gives out permits by scripts that run in Redis; `records` stores
+host records by compare-and-set; `limiter_shares` computes each worker's pace when not all of them reach Redis;
+`sharing` combines these for one crawl, counts live workers and keeps a set of known URLs for the database; `keys` has
+every key name. Nothing here decides: the rules of `tenax.hosts` do, in the process that made the visit.
 
 While Redis is unavailable, no error reaches a visit: records come from this process's memory, and permits are given out
 locally, slower by the number of workers, so that all together never exceed the rate. Some workers may reach Redis while

@@ -15,9 +15,9 @@ Promises:
 - **Nothing in the queue stops the loop.** An item that is not a URL becomes a dead letter, with the reason.
 - **Redis or Kafka unavailable: everything waits.**
 
-`items`, `scheduler`, `intake`, `backoff`, `disposition`, `status`, `events` and `settings` are pure. `fetcher` is the
-loop, `in_flight` tracks claimed items, `publisher` stores and publishes pages, `maintenance` sends heartbeats,
-`redis_queue` keeps the lists and `redis_status` reads them.
+`intake`, `host_queue`, `disposition`, `status` and `settings` are pure. `fetcher` is the loop, `in_flight` tracks
+claimed items and sends heartbeats, `publisher` stores and publishes pages, `redis_queue` keeps the lists and
+reads their status.
 """
 
 from __future__ import annotations
