@@ -7,7 +7,6 @@ documentation and the error messages.
 
 from __future__ import annotations
 
-from tenax.config.checks import validate_config
 from tenax.config.discovery import DiscoveryConfig, RecrawlConfig
 from tenax.config.extract import DuplicatesConfig, ExtractConfig
 from tenax.config.fetching import (
@@ -22,7 +21,7 @@ from tenax.config.fetching import (
     Section,
     ValidationConfig,
 )
-from tenax.config.load import LoadedConfig, load_config
+from tenax.config.load import LoadedConfig, load_config, validate_config
 from tenax.config.schema import Setting, SettingValue, all_settings, sections
 from tenax.config.sections import (
     Config,

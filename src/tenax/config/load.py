@@ -1,4 +1,4 @@
-"""Combines the sources of settings and records where each value came from.
+"""Combines the sources of settings, records where each value came from, and validates the result.
 
 There are five sources; the later wins: defaults, a TOML file, `TENAX_SECTION_KEY` variables, the file's tables of
 single sites, command-line flags. An unknown key or value is refused with an error that names both. A setting of the
@@ -14,12 +14,48 @@ from typing import Any
 
 import msgspec
 
-from tenax.config.checks import check_combinations
 from tenax.config.discovery import has_guess_source
-from tenax.config.schema import Setting, SettingValue, all_settings, suggest_name, validate_value
+from tenax.config.schema import Setting, SettingValue, all_settings, sections, suggest_name, validate_value
 from tenax.config.sections import Config
 from tenax.config.sites import SiteConfig, Sites, source_name, validate_sites
 from tenax.errors import ConfigError
+
+PROGRAM_SOURCE = "tenax.Config"
+"""The source of a value that no file, variable or flag set."""
+
+
+def validate_config(config: Config) -> Config:
+    """Return the config with every value converted to its type. Raises `ConfigError` at the first invalid value.
+
+    A frozen struct does not check its values when it is built; `load_config` checks what it reads, this checks the
+    rest.
+    """
+    if not isinstance(config, Config):
+        raise ConfigError(f"config must be a tenax.Config, not {type(config).__name__}")
+    for name, kind in sections().items():
+        if not isinstance(getattr(config, name), kind):
+            raise ConfigError(f"{PROGRAM_SOURCE}: `{name}` must be a {kind.__name__}")
+    values: dict[str, dict[str, Any]] = {}
+    for setting in all_settings():
+        value = getattr(getattr(config, setting.section), setting.name)
+        values.setdefault(setting.section, {})[setting.name] = validate_value(
+            setting, SettingValue(value, PROGRAM_SOURCE, is_typed=True)
+        )
+    replaced = {name: msgspec.structs.replace(getattr(config, name), **own) for name, own in values.items()}
+    result = msgspec.structs.replace(config, **replaced, sites=validate_sites(config.sites))
+    check_combinations(result, {})
+    return result
+
+
+def check_combinations(config: Config, sources: Mapping[str, str]) -> None:
+    """Raises `ConfigError` for values that are valid alone but not together; `sources` says where each came from."""
+    key = "discovery.sources"
+    values_by_source = {sources.get(key, PROGRAM_SOURCE): config.discovery.sources}
+    values_by_source |= {f'[site."{site}"]': own[key] for site, own in config.sites.items() if key in own}
+    for where, values in values_by_source.items():
+        if not values or ("none" in values and len(values) > 1):
+            raise ConfigError(f"{where}: `discovery.sources` takes a list such as links,sitemaps, or `none` alone")
+
 
 OWN_SITE_CONNECTIONS = 8
 _CONNECTIONS = "politeness.connections_per_host"

@@ -17,7 +17,7 @@ import msgspec
 
 from tenax.clock import Clock, ShiftedClock, SteadyClock, follow_server_clock
 from tenax.config import Config, Sites
-from tenax.config.site_settings import SITE_SETTINGS, encode_site_settings
+from tenax.config.sites import SITE_SETTINGS, encode_site_settings
 from tenax.crawl.app import App, BackgroundTask, Closable
 from tenax.crawl.connectivity import NetworkMonitor, NetworkState
 from tenax.crawl.duplicates import PageSimilarity

@@ -66,7 +66,7 @@ async def explain_url(database: Database, typed_url: str) -> Explanation:
     from tenax.cli.views.timeline import Explanation
     from tenax.cli.views.url_spelling import describe_normalization
     from tenax.clock import SteadyClock
-    from tenax.config.site_settings import SITE_SETTINGS, decode_site_settings
+    from tenax.config.sites import SITE_SETTINGS, decode_site_settings
     from tenax.crawl.rules import load_rules
     from tenax.crawl.seed_check import load_allowed
     from tenax.text.masking import mask_url
