@@ -1,11 +1,11 @@
-"""Cancelling tasks: a cancellation is not lost in client libraries, and no task is waited for without limit."""
+"""Waiting and cancelling: no cancellation is lost in client libraries, and no task is waited for without limit."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TypeAlias, TypeVar
 
 from tenax import logs
 
@@ -80,3 +80,13 @@ async def run_until_set(event: asyncio.Event, work: Coroutine[Any, Any, T]) -> T
     if is_done or (working.done() and not working.cancelled() and working.exception() is None):
         return working.result()
     return None
+
+
+Pause: TypeAlias = Callable[[asyncio.Event, float], Awaitable[None]]
+
+
+async def pause(event: asyncio.Event, seconds: float) -> None:
+    """Returns on the event or after the timeout."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()

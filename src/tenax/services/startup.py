@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 from tenax.errors import DatabaseUnavailable, ServerUnavailable
 from tenax.logs import logger
-from tenax.runtime.cancellation import run_until_set
-from tenax.services.wait import Pause, pause
+from tenax.runtime.cancellation import Pause, pause, run_until_set
 
 log = logger(__name__)
 

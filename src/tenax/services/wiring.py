@@ -17,7 +17,7 @@ from tenax.fetch.body_budget import BodyBudget
 from tenax.fetch.pipeline import Pipeline
 from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import BestEffortRedis, RedisHosts, RedisRateLimiter, redis_clock_offset
-from tenax.runtime.cancellation import cancel_and_wait
+from tenax.runtime.cancellation import Pause, cancel_and_wait, pause
 from tenax.services.page_fetcher.counters import PageFetcherMetrics
 from tenax.services.page_fetcher.fetcher import PageFetcher
 from tenax.services.page_fetcher.host_cache import CachedHosts
@@ -29,7 +29,6 @@ from tenax.services.page_fetcher.topic import Topic
 from tenax.services.scheduler import Seed
 from tenax.services.scheduler.loop import SeedScheduler
 from tenax.services.scheduler.redis_store import RedisSeedQueue
-from tenax.services.wait import Pause, pause
 from tenax.services.worker import Worker, WorkerMetrics
 from tenax.urls.admit import build_rules
 from tenax.urls.normalize import NormalizeOptions

@@ -24,7 +24,7 @@ from tenax.hosts.limiter.pace import HostPace
 from tenax.hosts.rules import pace_seconds, should_probe
 from tenax.logs import logger
 from tenax.model import Failed, FailureKind, HostRecord, Priority, Source, Task
-from tenax.runtime.cancellation import cancel_and_wait, run_until_set
+from tenax.runtime.cancellation import Pause, cancel_and_wait, pause, run_until_set
 from tenax.services.page_fetcher import EventLog, Queue
 from tenax.services.page_fetcher.backoff import HostBackoffs
 from tenax.services.page_fetcher.counters import Gauges, PageFetcherMetrics
@@ -34,7 +34,6 @@ from tenax.services.page_fetcher.in_flight import InFlight
 from tenax.services.page_fetcher.items import Item
 from tenax.services.page_fetcher.maintenance import Maintenance
 from tenax.services.page_fetcher.scheduler import HostQueue
-from tenax.services.wait import Pause, pause
 
 log = logger(__name__)
 

@@ -11,6 +11,7 @@ from tenax.config import PageFetcherConfig
 from tenax.hosts import Hosts
 from tenax.logs import logger
 from tenax.model import HostRecord
+from tenax.runtime.cancellation import pause
 from tenax.services.page_fetcher import DeadLetterItem, EventLog, Queue
 from tenax.services.page_fetcher.backoff import HostBackoffs
 from tenax.services.page_fetcher.counters import PageFetcherMetrics
@@ -19,7 +20,6 @@ from tenax.services.page_fetcher.intake import WINDOW_SIZE, Intake
 from tenax.services.page_fetcher.items import InvalidItem, Item, parse_item
 from tenax.services.page_fetcher.publisher import Publisher
 from tenax.services.page_fetcher.scheduler import HostQueue
-from tenax.services.wait import pause
 
 log = logger(__name__)
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from tenax.clock import Clock
 from tenax.config import PageFetcherConfig
 from tenax.logs import logger
+from tenax.runtime.cancellation import Pause, pause
 from tenax.services.page_fetcher import Queue, WorkerStatus
 from tenax.services.page_fetcher.counters import PageFetcherMetrics
 from tenax.services.page_fetcher.in_flight import InFlight
-from tenax.services.wait import Pause, pause
 
 log = logger(__name__)
 

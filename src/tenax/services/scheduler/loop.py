@@ -9,9 +9,8 @@ from heapq import heapify, heappop, heappush
 
 from tenax.clock import Clock
 from tenax.logs import logger
-from tenax.runtime.cancellation import run_until_set
+from tenax.runtime.cancellation import Pause, pause, run_until_set
 from tenax.services.scheduler import Seed, SeedQueue, SendStatus
-from tenax.services.wait import Pause, pause
 
 log = logger(__name__)
 
