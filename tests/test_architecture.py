@@ -167,7 +167,7 @@ LIBRARY_MODULES = {
     "protego": ("tenax.hosts.robots",),
     "publicsuffixlist": ("tenax.urls.scope",),
     "pycares": ("tenax.fetch.dns",),
-    "re2": ("tenax.urls.patterns", "tenax.text.escaping"),
+    "re2": ("tenax.urls.scope", "tenax.text.escaping"),
     "redis": ("tenax.events.redis", "tenax.hosts.redis", "tenax.services"),
     "rich": ("tenax.cli.views.progress",),
     "selectolax": ("tenax.extract.html.parser", "tenax.extract.html.node", "tenax.extract.native.binding"),

@@ -9,7 +9,7 @@ from tenax.crawl.seed_check import SeedCheck, check_seeds
 from tenax.errors import NoSeedReachable
 from tenax.fetch.dns import LookupResult, UnknownHost
 from tenax.urls.normalize import NormalizeOptions
-from tenax.urls.seeds import parse_seed
+from tenax.urls.scope import parse_seed
 
 
 class Names:

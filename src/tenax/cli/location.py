@@ -86,6 +86,6 @@ def seed_directory(text: str) -> Path:
     """The default directory for this seed: `tenax-example.org`. Raises `UsageError` if it is not a URL."""
     from tenax.crawl.api import default_directory
     from tenax.urls.normalize import NormalizeOptions
-    from tenax.urls.seeds import parse_seed
+    from tenax.urls.scope import parse_seed
 
     return default_directory(parse_seed(text, NormalizeOptions()).url)

@@ -29,8 +29,7 @@ from tenax.model import Value
 from tenax.runtime.cpu_time import cpu_seconds
 from tenax.runtime.memory import pause_collection
 from tenax.text.masking import mask_url
-from tenax.urls.normalize import NormalizeOptions, normalize
-from tenax.urls.resolve import count_resolvable, make_link_resolver, resolve_base
+from tenax.urls.normalize import NormalizeOptions, count_resolvable, make_link_resolver, normalize, resolve_base
 
 MAX_CPU_SECONDS = ExtractConfig().max_cpu_seconds
 CHARSET_GIVEN = "given"

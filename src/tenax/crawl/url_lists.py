@@ -14,8 +14,7 @@ from tenax.discovery.sitemaps.read import Sitemap, SitemapEntry, SitemapLimits, 
 from tenax.extract.text.fingerprint import content_hash
 from tenax.model import LINKS_NOT_KEPT, Budget, Candidate, ChangeNotice, Rejected, Source, UrlList, count_rule_refusals
 from tenax.urls.admit import ListedUrl, Rules, admit_url_list, link_targets, url_list_candidate
-from tenax.urls.normalize import split_base
-from tenax.urls.resolve import MAX_RESOLVED_CHARS
+from tenax.urls.normalize import MAX_RESOLVED_CHARS, split_base
 
 T = TypeVar("T")
 

@@ -49,7 +49,7 @@ from tenax.trace import describe
 from tenax.trace.values import Step, StoredState, Trace, TraceRequest
 from tenax.urls.admit import Rules, build_rules, url_refusal
 from tenax.urls.normalize import WebUrl, normalize, normalize_options
-from tenax.urls.seeds import parse_seed
+from tenax.urls.scope import parse_seed
 
 MAX_REQUESTS = 5
 """robots.txt, a probe, the page, and some deferred by another crawl's requests."""

@@ -14,10 +14,8 @@ from typing import NamedTuple
 from tenax.config import Config, UrlsConfig
 from tenax.model import Budget, Candidate, Priority, Source, Task, Value
 from tenax.urls.normalize import MAX_HREF_CHARS, NormalizeOptions, WebUrl, normalize, normalize_options, split_base
-from tenax.urls.patterns import compile_patterns
 from tenax.urls.priority import Rank, lag_seconds, queue_positions, url_rank
-from tenax.urls.scope import Scope, build_scope, is_in_scope, site_key
-from tenax.urls.seeds import parse_seed
+from tenax.urls.scope import Scope, build_scope, compile_patterns, is_in_scope, parse_seed, site_key
 from tenax.urls.traps import find_trap, required_budgets
 
 MAX_REMEMBERED_LINKS = 16_384

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from tenax.model import Value
 from tenax.urls.admit import Rules
 from tenax.urls.normalize import WebUrl
-from tenax.urls.patterns import compile_patterns
-from tenax.urls.scope import Scope, is_in_scope
+from tenax.urls.scope import Scope, compile_patterns, is_in_scope
 from tenax.urls.traps import find_trap
 
 _MAX_NAMED = 3

@@ -7,7 +7,7 @@ import pytest
 from tenax.cli.views.url_spelling import describe_normalization
 from tenax.config import UrlsConfig
 from tenax.urls.normalize import normalize_options
-from tenax.urls.seeds import parse_seed
+from tenax.urls.scope import parse_seed
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def _seed_hosts(seeds: Sequence[str], urls: UrlsConfig) -> list[str]:
     """The host names of these seeds. An invalid seed is reported later."""
     from tenax.errors import TenaxError
     from tenax.urls.normalize import normalize_options
-    from tenax.urls.seeds import parse_seed
+    from tenax.urls.scope import parse_seed
 
     hosts, spelling = [], normalize_options(urls)
     for seed in seeds:

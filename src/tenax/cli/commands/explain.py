@@ -72,7 +72,7 @@ async def explain_url(database: Database, typed_url: str) -> Explanation:
     from tenax.text.masking import mask_url
     from tenax.urls.describe_admission import rule_verdicts
     from tenax.urls.normalize import normalize_options
-    from tenax.urls.seeds import parse_seed
+    from tenax.urls.scope import parse_seed
 
     rules = await load_rules(database)
     if rules is None:

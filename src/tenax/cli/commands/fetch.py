@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     from tenax.cli.views.tables import TextStyle, print_lines
     from tenax.trace import trace_url
     from tenax.urls.normalize import normalize_options
-    from tenax.urls.seeds import parse_seed
+    from tenax.urls.scope import parse_seed
 
     config = settings.load(args).config
     logs.configure("warning", config.log.format)

@@ -137,7 +137,7 @@ async def _normalize_url(database: Database, typed_url: str) -> str:
     """The URL as this crawl normalises it."""
     from tenax.crawl.rules import load_rules
     from tenax.urls.normalize import normalize_options
-    from tenax.urls.seeds import parse_seed
+    from tenax.urls.scope import parse_seed
 
     rules = await load_rules(database)
     if rules is None:

@@ -33,9 +33,17 @@ from tenax.model import (
 )
 from tenax.runtime.cpu_time import cpu_seconds, limit_cpu_time, passed_seconds
 from tenax.urls.admit import Rules, admit_links, link_targets, url_list_candidate
-from tenax.urls.normalize import NormalizeOptions, normalize, normalize_options, split_base
+from tenax.urls.normalize import (
+    MAX_RESOLVED_CHARS,
+    NormalizeOptions,
+    count_resolvable,
+    make_link_resolver,
+    normalize,
+    normalize_options,
+    resolve_base,
+    split_base,
+)
 from tenax.urls.priority import GUESS_SOURCES
-from tenax.urls.resolve import MAX_RESOLVED_CHARS, count_resolvable, make_link_resolver, resolve_base
 
 MAX_KNOWN_URLS = 100_000
 MAX_UNCOMMITTED_JOBS = 2000

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from tenax.errors import ConfigError
-from tenax.urls.patterns import compile_patterns
+from tenax.urls.scope import compile_patterns
 
 URL = "https://example.org/blog/2026/a.b?c=d&e=(f)"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.urls.resolve import MAX_RESOLVED_CHARS, count_resolvable, make_link_resolver, resolve_base
+from tenax.urls.normalize import MAX_RESOLVED_CHARS, count_resolvable, make_link_resolver, resolve_base
 
 PAGE = "https://example.org/a/page"
 LONG = "https://example.org/" + "b" * 1980

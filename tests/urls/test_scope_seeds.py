@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tenax.config import UrlsConfig
 from tenax.errors import UsageError
 from tenax.urls.normalize import normalize_options
-from tenax.urls.seeds import parse_seed
+from tenax.urls.scope import parse_seed
 
 SPELLING = normalize_options(UrlsConfig())
 
