@@ -18,7 +18,7 @@ from tenax.crawl.discovery_candidates import (
     robots_sitemap_candidates,
 )
 from tenax.crawl.reader.messages import ExtractedPage
-from tenax.discovery.listing import Listing
+from tenax.discovery.archives import Listing
 from tenax.discovery.paged_urls import Numbering
 from tenax.model import (
     Budget,

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 
+from tenax.discovery.archives import build_listing
 from tenax.discovery.guesses import GuessLimits, VisitFacts, VisitResult, update_guesses
-from tenax.discovery.listing import build_listing
 from tenax.model import GuessState, Source
 
 HOST = "https://example.org"

@@ -30,7 +30,7 @@ from tenax.discovery.archives import (
     should_try_archives,
     store_archive_rule,
 )
-from tenax.discovery.site_signs import MIN_DATED_PAGES
+from tenax.discovery.guess_budget import MIN_DATED_PAGES
 from tenax.model import ArchiveRule, GuessState, SiteSigns
 
 HOST = "https://example.org"

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenax.discovery.guess_budget import MAX_GUESS_RATIO, SUCCESSES_PER_EXTRA_MISS
+from tenax.discovery.archives import Listing, build_listing
+from tenax.discovery.guess_budget import MAX_GUESS_RATIO, MAX_SECTIONS, SUCCESSES_PER_EXTRA_MISS
 from tenax.discovery.guesses import (
     Guess,
     GuessLimits,
@@ -16,11 +17,8 @@ from tenax.discovery.guesses import (
     discard_guesses,
     update_guesses,
 )
-from tenax.discovery.listing import Listing, build_listing
-from tenax.discovery.numbering_styles import MAX_STYLES
-from tenax.discovery.paged_urls import Numbering, link_fingerprint
+from tenax.discovery.paged_urls import MAX_STYLES, Numbering, link_fingerprint
 from tenax.discovery.pagination import MAX_FINGERPRINTS, MAX_PENDING, MAX_RULES
-from tenax.discovery.site_signs import MAX_SECTIONS
 from tenax.model import GuessState, PendingGuess, Source
 from tests.discovery.little_sites import HOST, similarity
 

@@ -3,9 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tenax.discovery.list_order import past_end_reason
-from tenax.discovery.numbering_styles import guess_pattern, numbering_style
-from tenax.discovery.paged_urls import Numbering, link_fingerprint
+from tenax.discovery.paged_urls import Numbering, guess_pattern, link_fingerprint, numbering_style, past_end_reason
 from tenax.discovery.pagination import (
     MAX_FAILED_LISTS,
     MAX_FINGERPRINTS,

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from tenax.discovery.archives import Listing
 from tenax.discovery.guesses import GuessLimits, VisitFacts, VisitResult, due_guesses, update_guesses
-from tenax.discovery.listing import Listing
 from tenax.discovery.pagination import ListLimits
 from tenax.discovery.pending_guesses import BUDGET, LIST_PAGES, count_limited_guesses, is_pending_guess, limited_guesses
 from tenax.model import ArchiveRule, GuessState, GuessStats, ListRule, PendingGuess, Source

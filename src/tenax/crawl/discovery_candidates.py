@@ -15,12 +15,12 @@ import msgspec
 from tenax.config import DiscoveryConfig, SiteConfig
 from tenax.config.discovery import DiscoverySource
 from tenax.crawl.reader.messages import ExtractedPage
+from tenax.discovery.guess_budget import GUESSING_VERDICTS, PageSigns, add_page_signs, guess_verdict
 from tenax.discovery.guesses import Guess, GuessLimits, VisitFacts, discard_guesses, due_guesses, update_guesses
 from tenax.discovery.guesses import VisitResult as GuessAnswer
 from tenax.discovery.paged_urls import parse_paged_url
 from tenax.discovery.pagination import HASH_CHARS, ListLimits, same_page_reason
 from tenax.discovery.pending_guesses import count_limited_guesses, is_pending_guess, limited_guesses
-from tenax.discovery.site_signs import GUESSING_VERDICTS, PageSigns, add_page_signs, guess_verdict
 from tenax.discovery.sitemaps.read import sitemaps_in_robots
 from tenax.model import (
     Budget,

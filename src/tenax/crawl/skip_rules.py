@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tenax.discovery.facets import facet_path, facet_skip_reason, is_open, most_at_once
-from tenax.discovery.list_order import is_beyond_next, is_unproven, own_list_page, past_end_reason
-from tenax.discovery.paged_urls import parse_paged_url
+from tenax.discovery.paged_urls import is_beyond_next, is_unproven, own_list_page, parse_paged_url, past_end_reason
 from tenax.discovery.series import missing_repeats, series_pattern, series_skip_reason
 from tenax.model import Claim, Deferred, GuessState, Refused, Source
 from tenax.urls.admit import Rules, task_refusal

@@ -16,6 +16,8 @@ from msgspec.structs import replace
 from tenax.discovery.archives import (
     NO_PAGE,
     NOTHING_NEW,
+    REDIRECTED,
+    Listing,
     archive_pattern,
     archives_to_try,
     fill_pattern,
@@ -26,10 +28,10 @@ from tenax.discovery.archives import (
     rule_to_guess,
     should_try_archives,
     store_archive_rule,
+    update_from_linked_archive,
+    update_months,
 )
-from tenax.discovery.guess_budget import GuessBudget, count_guess, count_success, remaining_guess_budget
-from tenax.discovery.linked_archives import REDIRECTED, update_from_linked_archive, update_months
-from tenax.discovery.listing import Listing
+from tenax.discovery.guess_budget import GuessBudget, count_guess, count_section, count_success, remaining_guess_budget
 from tenax.discovery.paged_urls import Numbering, PagedUrl, parse_paged_url, to_relative_url
 from tenax.discovery.pagination import (
     HASH_CHARS,
@@ -46,7 +48,6 @@ from tenax.discovery.pagination import (
     record_list_page,
     remove_pending,
 )
-from tenax.discovery.site_signs import count_section
 from tenax.model import ArchiveRule, GuessState, ListRule, PendingGuess, RuleState, Source, Value
 
 MAX_PENDING_CHECKED = 16

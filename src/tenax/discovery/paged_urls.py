@@ -1,7 +1,10 @@
-"""Recognises page numbers of lists in URLs, and how a page's links number the other pages.
+"""Recognises page numbers of lists in URLs, how a host numbers its lists, and the order in which they are visited.
 
 A wrong pattern costs requests: dates, ids and versions are numbers too. Some forms, `?page=2` or `/page/2`, are
 certain; others, `?p=2` or `/2/`, count only when the links of the page confirm them.
+
+Pagers may link beyond the end of a list. So the pages are requested one at a time until one beyond the first had
+content, and none after an empty one.
 """
 
 from __future__ import annotations
@@ -9,9 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import Literal
 from zlib import crc32
 
-from tenax.model import Value
+import msgspec
+
+from tenax.model import GuessState, GuessStats, ListRule, PendingGuess, Value
 
 _PAGE_NAMES = frozenset(
     {"page", "paged", "pg", "pagenum", "pageno", "page_no", "page_num", "pagenumber", "page_number", "pageindex"}
@@ -221,3 +227,100 @@ def _first_page_key(relative_url: str) -> str:
     """First pages are written with or without a slash, or as index.html."""
     path, mark, query = relative_url.partition("?")
     return _INDEX_NAME.sub("", path) + mark + query
+
+
+MAX_STYLES = 16
+LINKED = "linked "
+_STYLE = re.compile(
+    r"[?&](?P<param>[^=&?]++=\{n\})"
+    r"|(?P<path>/(?:page|paged|seite|pagina|p%C3%A1gina|pagine|strona|sida|sivu|sayfa|stranka)[/_-]?\{n\}/?)(?:\?|$)"
+)
+
+
+def numbering_style(pattern: str) -> str:
+    """`?page={n}` or `/page/{n}/`; rare styles share the name `other`."""
+    found = _STYLE.search(pattern)
+    if found is None:
+        return "other"
+    return f"?{found['param']}" if found["param"] else found["path"]
+
+
+def has_numbered_lists(guess_state: GuessState) -> bool:
+    """Whether lists of this host link their further pages by number."""
+    return any(style.startswith(LINKED) and stats.worked for style, stats in guess_state.styles.items())
+
+
+def guess_pattern(relative_url: str, guess_state: GuessState) -> str | None:
+    """How a list without page numbers may be numbered: like other lists of its host, or in the most common style."""
+    path, mark, _ = relative_url.partition("?")
+    shown = {
+        style: stats.worked
+        for style, stats in guess_state.styles.items()
+        if style.startswith(LINKED) and "{n}" in style
+    }
+    style = max(shown, key=lambda name: (shown[name], name)).removeprefix(LINKED) if shown else "?page={n}"
+    if mark or "{n}" in path or (path == "/" and not shown):
+        return None  # a home page is rarely the first page of a list, and a query is a filter
+    if style.startswith("?"):
+        return path + style
+    return None if "." in path.rpartition("/")[2] else path.rstrip("/") + style
+
+
+def guess_start(pattern: str | None, guess_state: GuessState) -> tuple[int, int]:
+    """The first number and the step of a list that shows neither; for offsets, those of another list."""
+    one = parse_paged_url(f"//x{pattern.replace('{n}', '2')}") if pattern is not None else None
+    if one is None or pattern is None or not one.is_offset:
+        return 1, 1
+    style = numbering_style(pattern)
+    return 0, next((rule.step for known, rule in guess_state.lists.items() if numbering_style(known) == style), 0)
+
+
+def style_key(pattern: str, rule: ListRule | PendingGuess) -> str:
+    return f"{'blank' if rule.is_unnumbered else 'beyond'} {numbering_style(pattern)}"
+
+
+def count_style_result(
+    guess_state: GuessState, key: str, now: float, what: Literal["open", "worked", "failed"]
+) -> GuessState:
+    styles = dict(guess_state.styles)
+    old = styles.pop(key, GuessStats())
+    if len(styles) >= MAX_STYLES:
+        del styles[next(iter(styles))]
+    styles[key] = GuessStats(
+        worked=old.worked + (what == "worked"),
+        failed=old.failed + (what == "failed"),
+        unanswered=old.unanswered + 1 if what == "open" else max(0, old.unanswered - 1),
+        at=now,
+    )
+    return msgspec.structs.replace(guess_state, styles=styles)
+
+
+def past_end_reason(guess_state: GuessState, url: str, via: str | None) -> str | None:
+    """Why a linked page of a list is skipped: only the list links to it, and the list ended before it."""
+    page = own_list_page(url, via) if guess_state.lists else None
+    rule = guess_state.lists.get(page.pattern) if page is not None else None
+    if page is None or rule is None or not rule.empty_at or page.number <= rule.empty_at:
+        return None
+    return f"page {rule.empty_at} of {page.pattern} had nothing new compared with the pages before it"
+
+
+def own_list_page(url: str, via: str | None) -> PagedUrl | None:
+    """The list page that this URL certainly is, if it was found on another page of the same list."""
+    page = parse_paged_url(url) if via is not None and may_be_sure(url) else None
+    if page is None or via is None or not page.is_sure:
+        return None
+    via_page, via_relative = parse_paged_url(via), to_relative_url(via)
+    is_same_list = via_page is not None and via_page.pattern == page.pattern
+    return page if is_same_list or via_relative.rstrip("/") == page.first_page.rstrip("/") else None
+
+
+def is_unproven(guess_state: GuessState, pattern: str) -> bool:
+    """Whether only the first page of a list is known to have content."""
+    rule = guess_state.lists.get(pattern)
+    return rule is None or rule.last_known <= 1
+
+
+def is_beyond_next(guess_state: GuessState, page: PagedUrl) -> bool:
+    """Whether there are unread pages between the last known page of the list and this one."""
+    rule = guess_state.lists.get(page.pattern)
+    return rule is not None and rule.step > 0 and page.number > rule.last_known + rule.step

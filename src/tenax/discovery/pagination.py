@@ -12,8 +12,10 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from tenax.discovery.numbering_styles import (
+from tenax.discovery.paged_urls import (
     LINKED,
+    Numbering,
+    count_new_links,
     count_style_result,
     guess_pattern,
     guess_start,
@@ -21,7 +23,6 @@ from tenax.discovery.numbering_styles import (
     numbering_style,
     style_key,
 )
-from tenax.discovery.paged_urls import Numbering, count_new_links
 from tenax.model import GuessState, GuessStats, ListRule, PendingGuess, Value
 
 MAX_RULES = 64

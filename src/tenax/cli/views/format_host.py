@@ -8,7 +8,7 @@ from tenax.cli.views import format_values
 from tenax.cli.views.format_fetch import TRANSPORT_PHRASES
 from tenax.cli.views.tables import sanitize_text
 from tenax.discovery.archives import fill_pattern
-from tenax.discovery.site_signs import news_signs
+from tenax.discovery.guess_budget import news_signs
 from tenax.model import ArchiveRule, GuessState, HostRecord, ListRule, RobotsVerdict
 
 _MAX_GUESSES_SHOWN = 12

@@ -7,7 +7,7 @@ import struct
 import msgspec
 
 from tenax.config import DiscoveryConfig, ExtractConfig, ValidationConfig
-from tenax.discovery.listing import Listing
+from tenax.discovery.archives import Listing
 from tenax.model import (
     Candidate,
     ChangeNotice,

@@ -11,7 +11,7 @@ import msgspec
 
 from tenax.crawl.reader.messages import ExtractedPage, ExtractJob, max_cpu_seconds, unreadable_page
 from tenax.database.links import Anchor, pack_links
-from tenax.discovery.listing import Listing, build_listing
+from tenax.discovery.archives import Listing, build_listing
 from tenax.discovery.paged_urls import Numbering, parse_paged_url
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
 from tenax.extract.document import Content, extract_with_dom

@@ -11,28 +11,25 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from tenax.discovery.feeds.dates import parse_date
-from tenax.discovery.feeds.names import ElementKind
-from tenax.discovery.feeds.scope import ElementScope
-from tenax.discovery.feeds.text import (
+from tenax.discovery.feeds.elements import ElementKind, ElementScope
+from tenax.discovery.feeds.values import (
     HIDDEN_TAGS,
     HTML,
-    TEXT,
-    XHTML,
-    decode_base64,
-    is_base64,
-    parse_content_type,
-    to_one_line,
-    to_plain_title,
-)
-from tenax.discovery.feeds.values import (
     MAX_DEPTH,
     MAX_ELEMENTS,
     MAX_ENTRIES,
     MAX_RESOLVED_CHARS,
     MAX_TEXT_CHARS,
+    TEXT,
+    XHTML,
     Feed,
     FeedEntry,
+    decode_base64,
+    is_base64,
+    parse_content_type,
+    parse_date,
+    to_one_line,
+    to_plain_title,
 )
 
 _RSS_FORMATS: Final = {"0.91": "rss 0.91", "0.92": "rss 0.92", "0.93": "rss 0.93", "0.94": "rss 0.94"}

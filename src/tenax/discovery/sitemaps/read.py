@@ -11,18 +11,22 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from tenax.discovery.sitemaps.bytes import (
+from tenax.discovery.sitemaps.entries import (
     PIECE_BYTES,
     Bytes,
     ReadStopped,
+    Sitemap,
+    SitemapEntry,
+    SitemapForm,
+    SitemapLimits,
     SitemapTooLarge,
     decompress,
     detect_encoding,
     first_bytes,
+    is_web_url,
     strip_leading_space,
     to_utf8,
 )
-from tenax.discovery.sitemaps.entries import Sitemap, SitemapEntry, SitemapForm, SitemapLimits, is_web_url
 from tenax.discovery.sitemaps.xml import NotASitemap, NotWellFormed, XmlEntries
 
 __all__ = [

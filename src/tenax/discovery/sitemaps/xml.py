@@ -11,8 +11,9 @@ from itertools import chain
 from typing import Final
 from xml.parsers import expat
 
-from tenax.discovery.sitemaps.bytes import Bytes, ReadStopped
 from tenax.discovery.sitemaps.entries import (
+    Bytes,
+    ReadStopped,
     SitemapEntry,
     SitemapForm,
     SitemapLimits,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 import pytest
 
-from tenax.discovery.site_signs import (
+from tenax.discovery.guess_budget import (
     MAX_DATED_PATHS,
     PageSigns,
     add_page_signs,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.discovery.feeds.dates import parse_date
+from tenax.discovery.feeds.values import parse_date
 
 NOW = 1_790_000_000.0
 """In 2026."""
