@@ -15,12 +15,15 @@ from tenax.recrawl.intervals import (
     ChangeStatus,
     IntervalBounds,
     Observation,
+    budget_price,
+    initial_price,
+    interval_days,
+    next_price,
     next_visit_at,
     prior_kind,
     update_history,
     update_prior,
 )
-from tenax.recrawl.visit_budget import budget_price, initial_price, interval_days, next_price
 
 EPOCH = 1_700_000_000.0
 """Start of the simulated year."""

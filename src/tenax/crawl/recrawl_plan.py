@@ -34,12 +34,13 @@ from tenax.recrawl.intervals import (
     ChangeStatus,
     IntervalBounds,
     Observation,
+    initial_price,
+    next_price,
     next_visit_at,
     prior_kind,
     update_history,
     update_prior,
 )
-from tenax.recrawl.visit_budget import initial_price, next_price
 
 DAY_SECONDS = 86_400.0
 MIN_PRICE = 0.02

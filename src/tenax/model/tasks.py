@@ -64,7 +64,7 @@ class RecrawlCost(Value, frozen=True):
     """The cost of a visit to this host, so that all its pages together stay within its visit budget."""
 
     price: float = 0.0
-    """See `tenax.recrawl.visit_budget`; 0: not set yet."""
+    """See `tenax.recrawl.intervals`; 0: not set yet."""
     priced_at: float = 0.0
     planned_per_day: float = 0.0
     """Planned visits per day of all its pages."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.recrawl.visit_budget import (
+from tenax.recrawl.intervals import (
     MAX_FACTOR_PER_DAY,
     MAX_PRICE,
     MIN_PRICE,
