@@ -35,8 +35,8 @@ from tenax.crawl.reader.messages import ExtractJob
 from tenax.crawl.reader.read_page import extract_page
 from tenax.crawl.single_page import MAX_CPU_SECONDS, explain_page, read
 from tenax.extract.budget import CpuBudget
-from tenax.extract.html.feed import Feeder
 from tenax.extract.html.parser import parse
+from tenax.extract.html.tree import Feeder
 from tenax.model import Source
 from tenax.runtime.cpu_time import GRACE_SECONDS, ProcessLimit, cpu_seconds
 from tenax.runtime.memory import configure_memory

@@ -15,11 +15,10 @@ from bench.read_corpus import Page
 from bench.read_score import words_of
 from tenax.extract.article.blocks import Blocks
 from tenax.extract.article.features import BLOCK_FEATURES, BOX_FEATURES, PAGE_FEATURES, Features, compute_features
-from tenax.extract.article.hints import read_page_hints
 from tenax.extract.article.layout import PageLayout
 from tenax.extract.article.page_type import KIND_FEATURES, kind_feature_values
 from tenax.extract.html.dom import Dom
-from tenax.extract.html.head import read_head
+from tenax.extract.html.head import read_head, read_page_hints
 from tenax.model import PageKind
 from tenax.urls.scope import registered_domain
 

@@ -170,7 +170,7 @@ LIBRARY_MODULES = {
     "re2": ("tenax.urls.scope", "tenax.text.escaping"),
     "redis": ("tenax.events.redis", "tenax.hosts.redis", "tenax.services"),
     "rich": ("tenax.cli.views.progress",),
-    "selectolax": ("tenax.extract.html.parser", "tenax.extract.html.node", "tenax.extract.native.binding"),
+    "selectolax": ("tenax.extract.html.parser", "tenax.extract.html.tree", "tenax.extract.native.binding"),
     "sqlite3": ("tenax.database.sqlite",),
     "uvloop": ("tenax.cli.run_crawl", "tenax.demo.__main__"),
     "yaml": ("tenax.cli.commands.schedule",),

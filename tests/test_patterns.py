@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tenax.extract.article import blocks, class_hints, page_type
-from tenax.extract.html import charset_detection
+from tenax.extract.html import charset
 from tenax.extract.text import fingerprint
 from tenax.urls import traps
 from tests.patterns import ANCHORED, Hard, Made, Pattern, Site, hard_texts, sites
@@ -38,9 +38,7 @@ MADE_LATER = {
         lambda: [re.compile(r"/a\d++\d{4}\d\d\d\d?\d++")], frozenset({"fullmatch"})
     ),
     "tenax.extract.article.blocks._dense_pattern": Made(lambda: [blocks._dense_pattern()]),
-    "tenax.extract.html.charset_detection._make_model": Made(
-        lambda: [re.compile(odd) for *_, odd in charset_detection._ALPHABETS]
-    ),
+    "tenax.extract.html.charset._make_model": Made(lambda: [re.compile(odd) for *_, odd in charset._ALPHABETS]),
     "tenax.extract.text.fingerprint._punctuation_pattern": Made(lambda: [fingerprint._punctuation_pattern()]),
     "tenax.extract.text.fingerprint._window_patterns": Made(lambda: fingerprint._window_patterns(9)),
     "tenax.extract.article.page_type._any_word_pattern": Made(lambda: [page_type._ANY_WORD]),

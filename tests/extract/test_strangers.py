@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from bench.fuzz_targets import TARGETS
 from bench.fuzz_words import ATTRIBUTES, ELEMENTS
-from tenax.extract.html.charset import decode
-from tenax.extract.html.charset_labels import LABELS
+from tenax.extract.html.charset import LABELS, decode
 
 TEXTS = st.one_of(
     st.text(max_size=20),

@@ -17,14 +17,13 @@ from tenax.errors import UsageError
 from tenax.extract.article.blocks import Blocks
 from tenax.extract.article.explain import explain_blocks
 from tenax.extract.article.features import compute_features
-from tenax.extract.article.hints import read_page_hints
 from tenax.extract.article.layout import PageLayout
 from tenax.extract.article.page_type import classify_page
 from tenax.extract.article.select import select_article
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
 from tenax.extract.document import Content, empty_content, extract_with_dom
 from tenax.extract.html.dom import Dom
-from tenax.extract.html.head import read_head
+from tenax.extract.html.head import read_head, read_page_hints
 from tenax.model import Value
 from tenax.runtime.cpu_time import cpu_seconds
 from tenax.runtime.memory import pause_collection

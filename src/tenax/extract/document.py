@@ -1,20 +1,24 @@
-"""Extracts the content of one body: sniff, decode, parse once, and read everything from that tree."""
+"""Extracts the content of one body: sniff, decode, parse once, limit the text, and read everything from that tree.
+
+Extraction needs many times the size of the text: the whole text, the article and the Markdown, each in several steps.
+The text is limited once, before any step. Elements stay, and so do links.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import structs
 
-from tenax.extract.article.hints import read_page_hints
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
 from tenax.extract.html.charset import decode
 from tenax.extract.html.dom import Dom
-from tenax.extract.html.head import read_head
+from tenax.extract.html.head import read_head, read_page_hints
 from tenax.extract.html.links import Link, read_base_href
 from tenax.extract.html.media_type import MediaKind, sniff_media
-from tenax.extract.html.text_limit import LONG_PAGE_BYTES, MIN_TEXT_CHARS, truncate_text
+from tenax.extract.html.parser import remove_node, truncate_text_node
+from tenax.extract.html.tree import SKIPPED_TAGS, Node, tag_number
 from tenax.extract.language.detect import Language, detect_language
 from tenax.extract.metadata.read import parse_robots_hints, read_metadata, skim_metadata
 from tenax.extract.native.binding import NativePage, Unsupported, load_native, open_page
@@ -22,6 +26,61 @@ from tenax.extract.native_body import read_body, skim_body
 from tenax.extract.text.fingerprint import content_hash
 from tenax.extract.text.visible import MAX_TEXT_CHARS, plain_text
 from tenax.model import PageKind, Value
+
+MIN_TEXT_CHARS: Final = 12
+"""Each text counts at least this much: a short text takes more memory than its characters."""
+LONG_PAGE_BYTES: Final = 500_000
+"""A shorter page needs no check: it cannot contain that many texts."""
+# On a page that shows nothing else, <noscript> is read.
+_SKIPPED_TAGS: Final = SKIPPED_TAGS - {tag_number("noscript")}
+
+
+def truncate_text(root: Node, max_chars: int = MAX_TEXT_CHARS, *, with_native: bool = True) -> bool:
+    """Keep `max_chars` characters of the texts that may be visible, blank ones not counted; whether there were more.
+
+    Short texts count more than their length, see `MIN_TEXT_CHARS`.
+    """
+    ready = load_native() if with_native else None
+    if ready is not None:
+        return ready.truncate_text(root.mem_id, max_chars)
+    return _truncate_in_python(root, max_chars)
+
+
+def _truncate_in_python(root: Node, max_chars: int) -> bool:
+    left, is_cut, end = max_chars, False, root.mem_id
+    node: Node | None = root
+    while node is not None:
+        text = node.text_content
+        if text is None:
+            child = node.first_child if node.tag_id not in _SKIPPED_TAGS else None
+            node = child if child is not None else _next_outside(node, end)
+            continue
+        following = _next_outside(node, end)
+        chars = 0 if is_cut or not text or text.isspace() else max(len(text), MIN_TEXT_CHARS)
+        if is_cut or (chars and not left):
+            remove_node(node.mem_id)
+            is_cut = True
+        elif chars > left:
+            truncate_text_node(node.mem_id, len(text[:left].encode("utf-8", "replace")))
+            is_cut = True
+        else:
+            left -= chars
+        node = following
+    return is_cut
+
+
+def _next_outside(node: Node, end: int) -> Node | None:
+    """The node after this one and its descendants."""
+    while node.mem_id != end:
+        following = node.next
+        if following is not None:
+            return following
+        above = node.parent
+        if above is None:
+            return None
+        node = above
+    return None
+
 
 _MAX_NULS = 10_000
 """For a long page. The parser needs 17 bytes for each; no real page has more."""

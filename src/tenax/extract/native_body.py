@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from tenax.extract.article.hints import PageHints, page_hint_values
 from tenax.extract.article.page_type import address_word_values, kind_order
 from tenax.extract.body import PageBody, ResolveUrl
 from tenax.extract.html.dom import Dom
+from tenax.extract.html.head import PageHints, page_hint_values
 from tenax.extract.html.links import read_links
 from tenax.extract.markdown.escape import format_href
 from tenax.extract.native.binding import NativePage, Unsupported

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tenax.extract.article.blocks import Blocks
-from tenax.extract.article.hints import PageHints
 from tenax.extract.article.layout import PageLayout
 from tenax.extract.article.page_type import classify_page
 from tenax.extract.article.select import article_text, count_words, first_paragraph, kept_runs, select_article
 from tenax.extract.body import PageBody, ResolveUrl
 from tenax.extract.html.dom import Dom
+from tenax.extract.html.head import PageHints
 from tenax.extract.html.links import read_links
 from tenax.extract.markdown.render import render_markdown
 from tenax.extract.text.fingerprint import near_fingerprint

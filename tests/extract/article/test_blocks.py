@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tenax.extract.article.blocks import LONG_BLOCK_CHARS, Blocks
 from tenax.extract.html.dom import Dom
-from tenax.extract.html.node import tag_number
+from tenax.extract.html.tree import tag_number
 from tenax.extract.text.visible import page_text, strip_controls
 from tests.extract.markup import MARKUP
 

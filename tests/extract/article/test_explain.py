@@ -8,9 +8,9 @@ from tenax.extract.article.blocks import Blocks
 from tenax.extract.article.class_hints import BEGINNING_PATTERNS, classify_beginning
 from tenax.extract.article.explain import MAX_REASONS, NO_SINGLE_REASON, explain_blocks
 from tenax.extract.article.features import compute_features
-from tenax.extract.article.hints import PageHints
 from tenax.extract.article.layout import PageLayout
 from tenax.extract.html.dom import Dom
+from tenax.extract.html.head import PageHints
 from tests.pages.written import WrittenPage, written_pages
 
 PROSE = "the ferry left the harbour an hour late, because nobody, not even the captain, had found the key."

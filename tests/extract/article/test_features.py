@@ -12,11 +12,11 @@ from tenax.extract.article.features import (
     FRACTION_FEATURES,
     PAGE_FEATURES,
     compute_features,
+    plan_scoring,
 )
-from tenax.extract.article.hints import PageHints
 from tenax.extract.article.layout import HEADING_TAGS, PageLayout
-from tenax.extract.article.prefilter import plan_scoring
 from tenax.extract.html.dom import Dom
+from tenax.extract.html.head import PageHints
 from tests.extract.markup import MARKUP
 
 HINTS = PageHints(title="The key of the ferry")

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 
 from tenax.extract.article.blocks import Blocks
 from tenax.extract.article.class_hints import HINT_BIT, HINT_NAMES
-from tenax.extract.article.hints import PageHints
 from tenax.extract.article.layout import CONTROL_TAG, H1, LI, OTHER_TAG, PAGE_FEATURES, PageLayout, box_distances
 from tenax.extract.html.dom import Dom
-from tenax.extract.html.node import tag_number
+from tenax.extract.html.head import PageHints
+from tenax.extract.html.tree import tag_number
 from tests.extract.markup import MARKUP
 
 PROSE = "The ferry left the harbour an hour late, because nobody, not even the captain, had found the key."

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from tenax.extract import extract_content
 from tenax.extract.article.blocks import Blocks
-from tenax.extract.article.hints import PageHints
 from tenax.extract.article.layout import PageLayout
 from tenax.extract.article.page_type import (
     KIND_FEATURES,
@@ -18,6 +17,7 @@ from tenax.extract.article.page_type import (
     kind_feature_values,
 )
 from tenax.extract.html.dom import Dom
+from tenax.extract.html.head import PageHints
 from tenax.model import PageKind
 
 WORDS = "The ferry left the harbour an hour late, because nobody, not even the captain, had found the key. " * 2

@@ -7,10 +7,8 @@ from hypothesis import given, settings
 
 from tenax.extract import extract_content
 from tenax.extract.article.blocks import Blocks
-from tenax.extract.article.features import compute_features
-from tenax.extract.article.hints import PageHints
+from tenax.extract.article.features import compute_features, plan_scoring
 from tenax.extract.article.layout import PageLayout
-from tenax.extract.article.prefilter import plan_scoring
 from tenax.extract.article.select import (
     MIN_ABSTRACT_CHARS,
     Selection,
@@ -22,6 +20,7 @@ from tenax.extract.article.select import (
 )
 from tenax.extract.article.select import select_by_scores as judged_by
 from tenax.extract.html.dom import Dom
+from tenax.extract.html.head import PageHints
 from tenax.model import PageKind
 from tests.extract.markup import MARKUP
 

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenax.extract.html.charset import decode
-from tenax.extract.html.charset_detection import detect_encoding
-from tenax.extract.html.charset_labels import LABELS
+from tenax.extract.html.charset import LABELS, decode, detect_encoding
 from tests.extract.prose import UNDECLARED
 
 RUSSIAN = "Привет, мир"

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from tenax.extract.html.dom import Dom
-from tenax.extract.html.node import TEXT, Node, tag_number
-from tenax.extract.html.walk import BREAK, Walk
+from tenax.extract.html.tree import BREAK, TEXT, Node, Walk, tag_number
 from tests.extract.markup import MARKUP
 
 

@@ -20,8 +20,8 @@ from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
 from tenax.extract.document import extract_with_dom
 from tenax.extract.html import parser
 from tenax.extract.html.dom import Dom
-from tenax.extract.html.feed import FED, HANDED_BACK, Feeder
 from tenax.extract.html.parser import MAX_ATTRIBUTES, MAX_DEPTH, PIECE_BYTES, parse
+from tenax.extract.html.tree import FED, HANDED_BACK, Feeder
 from tenax.extract.native import binding
 
 HTML = "text/html; charset=utf-8"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.extract.metadata.date_words import MONTHS
 from tenax.extract.metadata.dates import (
     FIRST_DAY,
+    MONTHS,
     are_adjacent_days,
     filter_datable,
     is_near_midnight,

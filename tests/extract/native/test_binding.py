@@ -133,7 +133,7 @@ def test_pages_are_read_in_python_without_a_compatible_library(missing: str, mon
     elif missing == "nodes":
         monkeypatch.setattr(binding, "_matches_node", lambda *_: False)
     else:
-        monkeypatch.setattr("tenax.extract.native.class_hints.regex", object())
+        monkeypatch.setattr("tenax.extract.native.packed_tables.regex", object())
     assert binding.load_native() is None
     assert open_page(1) is None
     page = written_pages()[0]

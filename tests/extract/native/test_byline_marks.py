@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tenax.extract.html.dom import Dom
-from tenax.extract.metadata.bylines import AUTHOR_SELECTORS, DATE_SELECTORS
+from tenax.extract.metadata.authors import AUTHOR_SELECTORS, DATE_SELECTORS
 from tenax.extract.native.binding import open_page
 from tests.pages.written import written_pages
 

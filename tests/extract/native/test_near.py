@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tenax.extract.document import extract_with_dom
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.head import find_script_dates
-from tenax.extract.metadata.bylines import filter_lone_dates, find_lines_near_title, find_lines_with_years, title_prefix
+from tenax.extract.metadata.authors import filter_lone_dates, find_lines_near_title, find_lines_with_years, title_prefix
 from tenax.extract.native.binding import NativePage, open_page
 from tests.pages.written import written_pages
 

@@ -1,4 +1,4 @@
-"""A page as blocks: runs of text between the borders of elements, and how much of each is links.
+"""A page as blocks: runs of text between the borders of elements, and the lists and tables that are kept whole.
 
 All features are computed from these columns. Values of a box (an element that contains blocks) come from prefix sums
 over all blocks, so the cost does not depend on the size of the box.
@@ -7,12 +7,13 @@ over all blocks, so the cost does not depend on the size of the box.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from itertools import accumulate, chain, repeat
 from operator import add, gt
 from typing import Final
 
-from tenax.extract.html.walk import BREAK, Walk
+from tenax.extract.html.tree import BREAK, Walk, tag_number
 from tenax.extract.text.visible import PARAGRAPH_MARK, RUN_MARK, text_with_marks
 
 # Scripts without spaces between words: each character carries more, and two of them count as a word.
@@ -200,4 +201,53 @@ class Blocks:
         return (
             not self.marked.isascii()
             and len(self.marked.encode("utf-8", "replace")) > _NON_LATIN_BYTES_PER_CHAR * chars
+        )
+
+
+TABLE: Final = tag_number("table")
+_LIST_TAGS: Final = frozenset((TABLE, *map(tag_number, ("ul", "ol", "dl"))))
+_CELL_CHARS: Final = 60
+
+
+class ListIndex:
+    """The lists and tables of a page; looked up once per box."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks = blocks
+        self._list_by_box = {0: -1}
+
+    def enclosing_list(self, box: int) -> int:
+        """The nearest list or table around a box; -1 for none."""
+        homes = self._list_by_box
+        tags, parents = self._blocks.walk.box_tags, self._blocks.walk.box_parents
+        entered = []
+        while (list_box := homes.get(box)) is None:
+            entered.append(box)
+            if tags[box] in _LIST_TAGS:
+                list_box = box
+                break
+            box = parents[box]
+        for inner in entered:
+            homes[inner] = list_box
+        return list_box
+
+    def group_by_list(self, blocks: Iterable[int]) -> dict[int, list[int]]:
+        """Those of the blocks that are in a list or a table, by the nearest one."""
+        found: dict[int, list[int]] = {}
+        boxes, homes = self._blocks.boxes, self._list_by_box
+        for at in blocks:
+            box = boxes[at]
+            list_box = homes[box] if box in homes else self.enclosing_list(box)
+            if list_box >= 0:
+                if list_box in found:
+                    found[list_box].append(at)
+                else:
+                    found[list_box] = [at]
+        return found
+
+    def is_scored_together(self, list_box: int, members: list[int]) -> bool:
+        """Large cells are layout columns: each is scored separately."""
+        chars = self._blocks.chars
+        return self._blocks.walk.box_tags[list_box] != TABLE or sum([chars[at] for at in members]) < _CELL_CHARS * len(
+            members
         )

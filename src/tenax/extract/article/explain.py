@@ -16,7 +16,7 @@ from tenax.extract.article.blocks import LONG_BLOCK_CHARS, Blocks
 from tenax.extract.article.decision_trees import FeatureValues
 from tenax.extract.article.features import BLOCK_FEATURES, BOX_FEATURES, Features
 from tenax.extract.article.layout import CONTROL_TAG
-from tenax.extract.html.node import tag_number
+from tenax.extract.html.tree import tag_number
 
 NO_SINGLE_REASON: Final = "by the sum of weak signals"
 MAX_REASONS: Final = 2

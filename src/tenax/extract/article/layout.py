@@ -14,8 +14,8 @@ from typing import Final
 from tenax.extract.article.blocks import LONG_BLOCK_CHARS, Blocks
 from tenax.extract.article.class_hints import HINT_BIT, ROLE_HINTS, TAG_HINTS, find_name_hints
 from tenax.extract.article.decision_trees import FeatureValues
-from tenax.extract.article.hints import PageHints, page_hint_values
-from tenax.extract.html.node import tag_number
+from tenax.extract.html.head import PageHints, page_hint_values
+from tenax.extract.html.tree import tag_number
 
 TAG_GROUPS: Final = (
     "p", "li", "h1", "h2", "h3", "h4 h5 h6", "td th tr table tbody thead tfoot caption",

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Final
 
 from tenax.extract.article.decision_trees import FeatureValues, compile_sum, load_tables
-from tenax.extract.article.hints import PageHints
 from tenax.extract.article.layout import PAGE_FEATURES, PAGE_FRACTION_FEATURES, PageLayout
+from tenax.extract.html.head import PageHints
 from tenax.model import PageKind
 
 TABLES_FILE: Final = "kinds.json"

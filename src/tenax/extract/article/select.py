@@ -12,13 +12,18 @@ from functools import cache
 from math import exp
 from typing import Final
 
-from tenax.extract.article.blocks import Blocks
+from tenax.extract.article.blocks import Blocks, ListIndex
 from tenax.extract.article.class_hints import HINT_BIT
 from tenax.extract.article.decision_trees import RowSums, compile_row_sums, load_tables
-from tenax.extract.article.features import BLOCK_FEATURES, BOX_FEATURES, FRACTION_FEATURES, Features, compute_features
+from tenax.extract.article.features import (
+    BLOCK_FEATURES,
+    BOX_FEATURES,
+    FRACTION_FEATURES,
+    Features,
+    compute_features,
+    plan_scoring,
+)
 from tenax.extract.article.layout import CONTROL_TAG, HEADING_TAGS, PAGE_FEATURES, PageLayout
-from tenax.extract.article.lists_and_tables import ListIndex
-from tenax.extract.article.prefilter import plan_scoring
 from tenax.model import PageKind, Value
 
 TABLES_FILE: Final = "kept.json"

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from tenax.extract.html.dom import Dom
-from tenax.extract.html.node import Node, tag_number
+from tenax.extract.html.tree import Node, tag_number
 from tenax.extract.text.visible import visible_text
 from tenax.model import Value
 

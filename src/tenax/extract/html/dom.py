@@ -10,10 +10,8 @@ from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
 from tenax.extract.budget import CpuBudget
-from tenax.extract.html.feed import Feeder
-from tenax.extract.html.node import Node, tag_number
 from tenax.extract.html.parser import parse
-from tenax.extract.html.walk import Walk
+from tenax.extract.html.tree import Feeder, Node, Walk, tag_number
 
 METADATA_ATTRIBUTES: Final[Mapping[int, tuple[str, ...]]] = {
     tag_number("base"): ("href",),

@@ -12,8 +12,7 @@ from operator import itemgetter
 from typing import Literal
 
 from tenax.extract.html.dom import Dom
-from tenax.extract.html.node import tag_number
-from tenax.extract.html.walk import BREAK
+from tenax.extract.html.tree import BREAK, tag_number
 from tenax.extract.text.visible import collapse_spaces
 from tenax.model import Value
 

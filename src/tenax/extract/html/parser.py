@@ -17,7 +17,7 @@ from selectolax import lexbor
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
-from tenax.extract.html.feed import FAILED, FED, HANDED_BACK, Feed, Feeder
+from tenax.extract.html.tree import FAILED, FED, HANDED_BACK, Feed, Feeder
 
 MAX_TREE_BYTES: Final = 56 * 1024 * 1024
 """Memory for nodes and attributes: about 350,000 nodes. The rest of the page is not read. With this limit, extraction

@@ -8,8 +8,7 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
-from tenax.extract.html.node import Node, tag_number
-from tenax.extract.html.walk import SKIPPED_TAGS
+from tenax.extract.html.tree import SKIPPED_TAGS, Node, tag_number
 from tenax.extract.markdown.escape import can_emphasize, escape_line_start, escape_text, format_code_span, format_href
 from tenax.extract.metadata.images import content_image_href
 

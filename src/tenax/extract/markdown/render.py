@@ -13,8 +13,7 @@ from itertools import accumulate, compress
 from typing import Final
 
 from tenax.extract.article.blocks import Blocks
-from tenax.extract.html.node import Node, tag_number
-from tenax.extract.html.walk import BOX_TAGS, BREAK
+from tenax.extract.html.tree import BOX_TAGS, BREAK, Node, tag_number
 from tenax.extract.markdown.escape import escape_line_start, escape_text, format_code_block, format_heading
 from tenax.extract.markdown.inline import (
     EM,
@@ -27,9 +26,8 @@ from tenax.extract.markdown.inline import (
     read_link_href,
     read_run,
 )
-from tenax.extract.markdown.structure import BlockContext, BlockContexts
+from tenax.extract.markdown.structure import BlockContext, BlockContexts, MarkdownOutput
 from tenax.extract.markdown.tables import format_table
-from tenax.extract.markdown.writer import MarkdownOutput
 from tenax.extract.text.visible import strip_controls
 
 MAX_ANCESTOR_BOXES: Final = 2

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tenax.extract.article.blocks import Blocks
-from tenax.extract.html.node import Node, tag_number
+from tenax.extract.html.tree import Node, tag_number
 
 MAX_COLUMNS: Final = 60
 MAX_ROWS: Final = 2_000

@@ -13,13 +13,15 @@ from typing import Final
 
 from tenax.extract.html.dom import MAX_HEADINGS, Dom
 from tenax.extract.html.head import OUR_ROBOT_NAMES, Head, find_script_dates, read_head
-from tenax.extract.metadata.authors import choose_authors, find_byline, is_byline_label
-from tenax.extract.metadata.bylines import (
+from tenax.extract.metadata.authors import (
+    choose_authors,
     filter_lone_dates,
     find_author_texts,
+    find_byline,
     find_date_texts,
     find_lines_near_title,
     find_lines_with_years,
+    is_byline_label,
     title_prefix,
 )
 from tenax.extract.metadata.dates import are_adjacent_days, filter_datable, is_near_midnight, parse_date, parse_url_date

@@ -13,8 +13,8 @@ from typing import Any, Final
 import msgspec
 from selectolax import lexbor
 
-from tenax.extract.html.feed import Feeder
 from tenax.extract.html.links import Link
+from tenax.extract.html.tree import Feeder
 from tenax.extract.native.build import library_path
 from tenax.model import Value
 
@@ -233,9 +233,7 @@ def _load_native() -> NativeLibrary | None:
 
 def _send_tables(library: ctypes.CDLL) -> None:
     # Not needed anywhere else.
-    from tenax.extract.native.class_hints import pack_class_hints
-    from tenax.extract.native.decision_trees import pack_decision_trees
-    from tenax.extract.native.language_data import pack_language_data
+    from tenax.extract.native.packed_tables import pack_class_hints, pack_decision_trees, pack_language_data
 
     for give, data in (
         (library.native_set_class_hints, pack_class_hints()),

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from tenax.extract.html.dom import Dom
-from tenax.extract.html.node import Node
-from tenax.extract.html.walk import BREAK, Walk
+from tenax.extract.html.tree import BREAK, Node, Walk
 
 MAX_TEXT_CHARS: Final = 2_000_000
 """Maximum text per page."""

@@ -1,11 +1,141 @@
-"""One walk through a tree: texts, boxes, runs, links and images in columns, the input of all later steps."""
+"""The tree of the parser lexbor: its nodes, the state of feeding the parser, and one walk through the tree."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+import ctypes
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, Protocol, TypeAlias
 
-from tenax.extract.html.node import Node, tag_number
+from selectolax.lexbor import LexborHTMLParser
+
+_tag_ids: Final = LexborHTMLParser("")
+
+
+class Node(Protocol):
+    """An element, a text or a comment of the tree."""
+
+    @property
+    def tag_id(self) -> int:
+        """The `tag_number` of its name."""
+
+    @property
+    def mem_id(self) -> int:
+        """Identifies the node within its page, independent of the wrapping object."""
+
+    @property
+    def parent(self) -> Node | None: ...
+    @property
+    def first_child(self) -> Node | None: ...
+    @property
+    def next(self) -> Node | None: ...
+    @property
+    def text_content(self) -> str | None:
+        """The text of a text node; None for anything else."""
+
+    @property
+    def attributes(self) -> Mapping[str, str | None]:
+        """By lower-case name; None for an attribute without a value. Rebuilt at each call: call once."""
+
+    def css(self, query: str, /) -> Sequence[Node]:
+        """Elements at or below this one that match a selector, in document order."""
+
+    def traverse(self) -> Iterator[Node]:
+        """This element and all non-text nodes below it, in document order."""
+
+
+def tag_number(name: str) -> int:
+    """The number of a tag name, the same in every document; comparing numbers is cheaper than names."""
+    return _tag_ids.create_node(name).tag_id
+
+
+TEXT: Final = 2
+"""The `tag_id` of a text node."""
+
+FED, FAILED, HANDED_BACK = 0, 1, 2
+"""Results: a check is due or all is fed; the parser failed; Python continues from here, because more is open than the
+native code counts."""
+
+_pointer, _size = ctypes.c_void_p, ctypes.c_size_t
+
+_OF_LEXBOR: Final = (
+    *("process", "parser", "token", "attributes", "open_elements", "formatting", "formatting_list", "marker"),
+)
+_LIMITS: Final = (
+    *("piece_bytes", "small_piece_bytes", "least_bytes", "piece_steps", "few_open", "formatting_steps"),
+    *("rebuilt_bytes", "many_chunks", "too_many_chunks", "check_every_bytes", "max_depth", "max_attributes"),
+    *("max_tree_bytes", "chunk_bytes", "token_attribute_bytes"),
+)
+
+
+class Feed(ctypes.Structure):
+    """One parser and its page. `native/feed.c` has the same fields."""
+
+    _fields_ = (
+        *((name, _pointer) for name in _OF_LEXBOR),
+        ("first_attribute", _size),
+        *((name, _size) for name in _LIMITS),
+        ("html", ctypes.c_char_p),
+        ("chunks", _pointer),
+        *((name, _size) for name in ("end", "at", "look_at", "tag_before")),
+        *((name, _size) for name in ("rebuilt_count", "rebuilt_last", "rebuilt_weight")),
+        *((name, _size) for name in ("checked_tag", "attributes_before")),
+        *((name, ctypes.c_double) for name in ("quiet_seconds", "quiet_until")),
+    )
+    process: int
+    """A function of lexbor; the fields up to `marker` are addresses of its counters."""
+    parser: int
+    token: int
+    attributes: int
+    open_elements: int
+    formatting: int
+    formatting_list: int
+    marker: int
+    first_attribute: int
+    """Offset in a token, in pointers."""
+    piece_bytes: int
+    small_piece_bytes: int
+    least_bytes: int
+    piece_steps: int
+    few_open: int
+    formatting_steps: int
+    rebuilt_bytes: int
+    many_chunks: int
+    too_many_chunks: int
+    check_every_bytes: int
+    max_depth: int
+    max_attributes: int
+    max_tree_bytes: int
+    chunk_bytes: int
+    token_attribute_bytes: int
+    html: bytes
+    chunks: int
+    end: int
+    at: int
+    """Bytes fed so far."""
+    look_at: int
+    """The next check is due after this many bytes."""
+    tag_before: int
+    rebuilt_count: int
+    """At the last measurement: the number of formatting elements, the last one, and their weight."""
+    rebuilt_last: int
+    rebuilt_weight: int
+    checked_tag: int
+    """At the last check: the current tag, and the attributes of all tags when it was first seen."""
+    attributes_before: int
+    quiet_seconds: float
+    """The native code need not have the time checked before this much has passed."""
+    quiet_until: float
+
+    def begin(self, html: bytes, chunks: int, quiet_seconds: float) -> None:
+        self.html, self.chunks, self.look_at, self.end = html, chunks, self.check_every_bytes, len(html)
+        self.at = self.tag_before = self.rebuilt_count = self.rebuilt_last = self.rebuilt_weight = 0
+        self.checked_tag = self.attributes_before = 0
+        self.quiet_seconds = quiet_seconds
+
+
+Feeder: TypeAlias = Callable[[int], int]
+"""Feeds in native code: takes the address of a `Feed`, returns one of the results above."""
+
 
 BREAK: Final = "\0"
 """A line break between elements; texts have line breaks of their own. No parsed text contains this character."""

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.extract.article.hints import PageHints, read_page_hints
 from tenax.extract.html.dom import Dom
-from tenax.extract.html.head import read_head
+from tenax.extract.html.head import PageHints, read_head, read_page_hints
 
 
 def hints(html: str, url: str | None = None) -> PageHints:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tenax.extract.html.dom import Dom
-from tenax.extract.metadata.bylines import (
+from tenax.extract.metadata.authors import (
     MAX_CANDIDATES,
     filter_lone_dates,
     find_author_texts,

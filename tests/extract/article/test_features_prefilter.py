@@ -6,12 +6,17 @@ import pytest
 from hypothesis import given, settings
 
 from tenax.extract.article.blocks import Blocks
-from tenax.extract.article.features import compute_features
-from tenax.extract.article.hints import PageHints
+from tenax.extract.article.features import (
+    LIST_SAMPLE_SIZE,
+    ScoringPlan,
+    compute_features,
+    plan_scoring,
+    plan_scoring_all,
+)
 from tenax.extract.article.layout import PageLayout
-from tenax.extract.article.prefilter import LIST_SAMPLE_SIZE, ScoringPlan, plan_scoring, plan_scoring_all
 from tenax.extract.article.select import select_blocks
 from tenax.extract.html.dom import Dom
+from tenax.extract.html.head import PageHints
 from tenax.model import PageKind
 from tests.extract.markup import MARKUP
 
