@@ -29,10 +29,9 @@ from tenax.database.sqlite import SqliteDatabase
 from tenax.fetch.retry import plan_task
 from tenax.hosts import Permit, RateLimiter, host_key
 from tenax.hosts.limiter.machine import MachineRateLimiter
-from tenax.hosts.limiter.pace import HostPace
 from tenax.hosts.records import MemoryHosts
 from tenax.hosts.robots import robots_rules
-from tenax.hosts.rules import apply_robots, host_after_visit, pace_seconds, shared_limits
+from tenax.hosts.rules import HostPace, apply_robots, host_after_visit, pace_seconds, shared_limits
 from tenax.model import (
     Candidate,
     Claim,

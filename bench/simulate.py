@@ -23,7 +23,7 @@ from bench.frontier import PACE_SECONDS, SITES, Count, Frontier
 from bench.report import BenchError, Report, run, say, short, table
 from tenax.config import Config
 from tenax.database.schedule import Entry, Schedule
-from tenax.hosts.limiter.pace import HostPace
+from tenax.hosts.rules import HostPace
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 
 HOSTS, QUICK_HOSTS = 1_000_000, 20_000

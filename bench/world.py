@@ -14,7 +14,7 @@ from itertools import accumulate
 import msgspec
 
 from tenax.config import Config, PolitenessConfig, Sites
-from tenax.hosts.limiter.pace import HostPace
+from tenax.hosts.rules import HostPace
 from tenax.model import (
     Candidate,
     Claim,

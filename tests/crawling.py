@@ -19,8 +19,8 @@ from tenax.database.sqlite import SqliteDatabase
 from tenax.fetch import Request, Response
 from tenax.fetch.headers import Headers
 from tenax.fetch.pipeline import Pipeline
-from tenax.hosts.limiter.pace import HostPace
 from tenax.hosts.records import MemoryHosts, UnsharedHosts
+from tenax.hosts.rules import HostPace
 from tenax.model import Candidate, Ending, Failed, Refused, Visit
 from tenax.urls.admit import build_rules, seed_candidates
 from tenax.urls.normalize import normalize_options

@@ -15,8 +15,7 @@ from tenax.fetch.guard import Guard
 from tenax.fetch.headers import Headers
 from tenax.fetch.transports import Pace, Transports
 from tenax.hosts.limiter.immediate import ImmediateRateLimiter
-from tenax.hosts.limiter.process import ProcessRateLimiter
-from tenax.hosts.limiter.request_interval import RequestInterval
+from tenax.hosts.limiter.process import ProcessRateLimiter, RequestInterval
 from tenax.model import Deferred, Ending, Failed, Refused, TransportKind
 from tests.hostile.crawling import crawl
 from tests.loops import FAULT_SECONDS

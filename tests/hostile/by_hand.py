@@ -22,7 +22,7 @@ from tenax.crawl.location import Location
 from tenax.crawl.wiring import build_app
 from tenax.database import Admission
 from tenax.database.sqlite import SqliteDatabase
-from tenax.hosts.limiter.pace import HostPace
+from tenax.hosts.rules import HostPace
 from tenax.model import Ending, Visit
 from tenax.urls.admit import build_rules, seed_candidates
 from tests.hostile.crawling import Settings, config_for

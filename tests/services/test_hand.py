@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.config import Config, SettingValue, Sites, load_config
-from tenax.hosts.limiter.pace import HostPace
+from tenax.hosts.rules import HostPace
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 from tenax.services.page_fetcher.items import Item, parse_item
 from tenax.services.page_fetcher.scheduler import HostQueue

@@ -42,9 +42,9 @@ from tenax.fetch.transports import Transports
 from tenax.hosts import AsyncRateLimiter
 from tenax.hosts.limiter.immediate import ImmediateRateLimiter
 from tenax.hosts.limiter.machine import open_rate_limiter
-from tenax.hosts.limiter.pace import HostPace
-from tenax.hosts.limiter.request_interval import RequestInterval
+from tenax.hosts.limiter.process import RequestInterval
 from tenax.hosts.records import MemoryHosts, UnsharedHosts
+from tenax.hosts.rules import HostPace
 from tenax.model import Failed, TransportKind, Unchanged, Visit
 from tenax.runtime.open_files import FileLimit
 from tenax.urls.admit import Rules

@@ -6,7 +6,7 @@ import msgspec
 
 from tenax.config import SiteConfig
 from tenax.fetch.fallback import fallback_transport, needs_browser
-from tenax.hosts.backoff import allowed_retry_after, retry_delay_seconds
+from tenax.hosts.throttle import allowed_retry_after, retry_delay_seconds
 from tenax.model import (
     NEEDS_BROWSER,
     DeadLetter,

@@ -13,8 +13,7 @@ from tenax.fetch.guard import Guard
 from tenax.fetch.target import parse_target
 from tenax.hosts import AsyncRateLimiter, Permit, host_key
 from tenax.hosts.limiter.immediate import ImmediateRateLimiter
-from tenax.hosts.limiter.process import ProcessRateLimiter
-from tenax.hosts.limiter.request_interval import RequestInterval
+from tenax.hosts.limiter.process import ProcessRateLimiter, RequestInterval
 from tenax.model import Deferred, Failed, Refused, TransportKind, Value
 from tenax.runtime.open_files import RETRY_SECONDS, FileLimit
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import HostsConfig, SiteConfig
-from tenax.hosts.backoff import allowed_retry_after, retry_delay_seconds, start_backoff
+from tenax.hosts.throttle import allowed_retry_after, retry_delay_seconds, start_backoff
 from tenax.model import Deferred, Failed, FailureKind, HostRecord, Outcome, Refused
 
 # One of these may be caused by the page; several in a row are caused by the host.

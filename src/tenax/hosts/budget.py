@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import HostsConfig
-from tenax.hosts.backoff import format_seconds, is_unknown_host, start_backoff
+from tenax.hosts.throttle import format_seconds, is_unknown_host, start_backoff
 from tenax.model import Failed, FailureKind, HostRecord, Outcome
 
 # The host works: it answered, and the answer is final. Or the failure is internal.

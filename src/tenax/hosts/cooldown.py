@@ -8,8 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import HostsConfig
-from tenax.hosts.backoff import format_seconds, start_backoff
-from tenax.hosts.throttle import is_success
+from tenax.hosts.throttle import format_seconds, is_success, start_backoff
 from tenax.model import Failed, FailureKind, HostRecord, Outcome, Rejected
 
 _BLOCK_FAILURES = frozenset({FailureKind.BLOCKED, FailureKind.RATE_LIMITED})

@@ -1,20 +1,26 @@
 """Updates a host's record after each answer: its pace, backoffs and transport.
 
-Each rule has its own file and changes its own part of the record: `throttle` (429), `breaker` (outages), `budget`
-(failures of any kind), `cooldown` (blocks) and `transport_choice`. Of several backoffs, the longest applies.
+Each rule changes its own part of the record: `throttle` (429, failures of any kind), `breaker` (outages, blocks), and
+here the choice of the transport. Of several backoffs, the longest applies.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from tenax.config import FetchConfig, PolitenessConfig, SiteConfig
-from tenax.hosts import breaker, budget, cooldown, throttle, transport_choice
-from tenax.hosts.backoff import allowed_retry_after, is_backing_off, is_unknown_host, retry_delay_seconds, start_backoff
+from tenax.config import FetchConfig, PolitenessConfig, SiteConfig, Sites
+from tenax.hosts import breaker, budget, cooldown, throttle
 from tenax.hosts.breaker import attribute_failure, should_probe
 from tenax.hosts.robots import OUR_NAMES, robots_rules
-from tenax.hosts.throttle import pace_seconds, shared_limits
-from tenax.hosts.transport_choice import usual_transport
+from tenax.hosts.throttle import (
+    allowed_retry_after,
+    is_backing_off,
+    is_unknown_host,
+    pace_seconds,
+    retry_delay_seconds,
+    shared_limits,
+    start_backoff,
+)
 from tenax.model import (
     Deferred,
     Failed,
@@ -26,6 +32,40 @@ from tenax.model import (
     RobotsVerdict,
     TransportKind,
 )
+
+
+def usual_transport(record: HostRecord, now: float) -> TransportKind:
+    """The transport for a page without special needs."""
+    return record.transport if record.transport is not None and record.transport_until > now else TransportKind.HTTP
+
+
+def apply_transport_choice(
+    record: HostRecord,
+    outcome: Outcome,
+    now: float,
+    learn_seconds: float,
+    transport: TransportKind,
+    other_transport: TransportKind | None,
+) -> HostRecord:
+    """A page confirms its transport. A reset moves the whole host to the other transport, until that fails, too.
+
+    The whole host, not one URL: otherwise each of many URLs would be reset before the first is retried, and the host
+    would count as down.
+    """
+    if isinstance(outcome, Fetched):
+        return _set_transport(record, transport, now, learn_seconds)
+    is_reset = isinstance(outcome, Failed) and outcome.kind is FailureKind.RESET
+    if is_reset and transport is usual_transport(record, now):
+        return _set_transport(record, other_transport or TransportKind.HTTP, now, learn_seconds)
+    return record
+
+
+def _set_transport(record: HostRecord, transport: TransportKind, now: float, learn_seconds: float) -> HostRecord:
+    if transport is not TransportKind.HTTP:
+        return msgspec.structs.replace(record, transport=transport, transport_until=now + learn_seconds)
+    return (
+        msgspec.structs.replace(record, transport=None, transport_until=0.0) if record.transport is not None else record
+    )
 
 
 def apply_robots(
@@ -120,7 +160,7 @@ def host_after_visit(
     if not is_repeated:
         record = budget.apply_retry_budget(record, outcome, answered_at, site.hosts)
         record = cooldown.apply_cooldown(record, outcome, answered_at, site.hosts)
-    record = transport_choice.apply_transport_choice(
+    record = apply_transport_choice(
         record, outcome, answered_at, site.browser.learn_seconds, transport, other_transport
     )
     return _finish_requests(record, answered_at, requests, site.politeness, outcome)
@@ -159,6 +199,23 @@ def _finish_requests(
         page_count=record.page_count + (isinstance(outcome, Fetched) and not outcome.url_list),
         error_count=record.error_count + (isinstance(outcome, Failed) and outcome.kind is not FailureKind.INTERNAL),
     )
+
+
+class HostPace:
+    """Called at every claim; site settings are cached lookups."""
+
+    def __init__(self, sites: Sites) -> None:
+        self._sites = sites
+
+    def pace_seconds(self, host: HostRecord) -> float:
+        return pace_seconds(host, self._sites.for_origin(host.origin).politeness)
+
+    def connections(self, host: HostRecord, now: float) -> int:
+        """One while its robots.txt is unknown or it may be down: others wait for that answer."""
+        knows_robots = host.robots is not None and host.robots.expires_at > now
+        if should_probe(host) or not knows_robots:
+            return 1
+        return self._sites.for_origin(host.origin).politeness.connections_per_host
 
 
 __all__ = [

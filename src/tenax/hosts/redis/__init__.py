@@ -17,10 +17,8 @@ it is missing, every host is left alone for its pace, and for as long as a reque
 
 from tenax.hosts.redis.connection import BestEffortRedis
 from tenax.hosts.redis.limiter import RedisRateLimiter
-from tenax.hosts.redis.presence import Presence
 from tenax.hosts.redis.records import RedisHosts
-from tenax.hosts.redis.sharing import Sharing, redis_clock_offset
-from tenax.hosts.redis.visited import VisitedUrls
+from tenax.hosts.redis.sharing import Presence, Sharing, VisitedUrls, redis_clock_offset
 
 __all__ = [
     "BestEffortRedis",

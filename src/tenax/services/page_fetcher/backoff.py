@@ -6,8 +6,8 @@ from heapq import heappop, heappush
 
 import msgspec
 
-from tenax.hosts.backoff import is_backing_off
 from tenax.hosts.rules import should_probe
+from tenax.hosts.throttle import is_backing_off
 from tenax.model import HostRecord
 
 MIN_BACKOFF_SECONDS = 1.0

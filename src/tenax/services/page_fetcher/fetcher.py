@@ -20,8 +20,7 @@ from tenax.fetch.host_update import update_host
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.retry import plan_task
 from tenax.hosts import Hosts
-from tenax.hosts.limiter.pace import HostPace
-from tenax.hosts.rules import pace_seconds, should_probe
+from tenax.hosts.rules import HostPace, pace_seconds, should_probe
 from tenax.logs import logger
 from tenax.model import Failed, FailureKind, HostRecord, Priority, Source, Task
 from tenax.runtime.cancellation import Pause, cancel_and_wait, pause, run_until_set

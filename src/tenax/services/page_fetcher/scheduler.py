@@ -14,7 +14,7 @@ from tenax.services.page_fetcher.items import Item
 
 
 class PaceRules(Protocol):
-    """The rate limits of hosts, as given by `tenax.hosts.limiter.pace`."""
+    """The rate limits of hosts, as given by `tenax.hosts.rules`."""
 
     def pace_seconds(self, host: HostRecord) -> float: ...
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from tenax.hosts.backoff import is_backing_off
 from tenax.hosts.rules import should_probe
+from tenax.hosts.throttle import is_backing_off
 from tenax.model import HostRecord, Value
 
 MAX_COUNTED_URLS = 20_000

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tenax.config import FetchConfig
-from tenax.hosts.backoff import allowed_retry_after, format_seconds, is_backing_off, retry_delay_seconds, start_backoff
+from tenax.hosts.throttle import allowed_retry_after, format_seconds, is_backing_off, retry_delay_seconds, start_backoff
 from tests.hosts.history import HOST, NOW, host
 
 FETCH = FetchConfig()

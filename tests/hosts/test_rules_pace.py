@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tenax.config import Config, PolitenessConfig, Sites
-from tenax.hosts.limiter.pace import HostPace
+from tenax.hosts.rules import HostPace
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 from tests.hosts.history import NOW, host
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.hosts.limiter.request_interval import MAX_WAIT_SECONDS, RequestInterval
+from tenax.hosts.limiter.process import MAX_WAIT_SECONDS, RequestInterval
 
 NOW = 1000.0
 
