@@ -6,7 +6,7 @@ import msgspec
 
 from tenax.clock import ManualClock
 from tenax.database import CutOffCount, CutOffPage, Database, TaskState
-from tenax.database.links import pack_urls, unpack_links
+from tenax.database.page_codec import pack_urls, unpack_links
 from tenax.model import Budget, Fetched, GuessState, Park, PendingGuess, Refused, Rejected
 from tests.contracts.database import Opened, candidate, claimed, drain, visit_of
 from tests.contracts.stored_copies import life_of

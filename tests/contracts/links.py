@@ -6,7 +6,7 @@ import msgspec
 
 from tenax.clock import ManualClock
 from tenax.database import Database, PageLinks, TaskState
-from tenax.database.links import pack_links, unpack_links
+from tenax.database.page_codec import pack_links, unpack_links
 from tenax.model import DeadLetter, Failed, FailureKind, Outcome, PageLink, Plan, Priority, Source, Unchanged
 from tests.contracts.database import Opened, candidate, claim_soon, claimed, drain, visit_of
 from tests.contracts.stored_copies import life_of

@@ -17,7 +17,7 @@ from tenax.crawl.link_graph import (
     score_thresholds,
 )
 from tenax.database import PageLinks
-from tenax.database.links import pack_links
+from tenax.database.page_codec import pack_links
 from tenax.errors import UsageError
 from tenax.model import PageLink, Priority, Source
 

@@ -24,7 +24,7 @@ from tenax.crawl.location import Location
 from tenax.crawl.readmission import admission_bounds, readmit
 from tenax.crawl.wiring import open_database
 from tenax.database import Status, TaskState
-from tenax.database.links import pack_urls
+from tenax.database.page_codec import pack_urls
 from tenax.database.sqlite import SqliteDatabase
 from tenax.model import Ending
 from tenax.urls.admit import admit_links, build_rules

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.database.admission_rate import AdmissionRate
+from tenax.database.admission import AdmissionRate
 
 NOW = 1000.0
 

@@ -17,7 +17,7 @@ from tenax.database.page_codec import (
     pack_texts,
     unpack_texts,
 )
-from tenax.database.sqlite.recent_events import MAX_RECENT_EVENTS, RecentEvents
+from tenax.database.sqlite.read import MAX_RECENT_EVENTS, RecentEvents
 from tenax.model import Event, Page, PageLink
 
 LINK = PageLink("https://a.example/", "a", "", is_nofollow=False, is_in_article=True)

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from tenax.config import Sites
 from tenax.crawl.limit_check import FEED_LIMITS, LINK_LIMITS, feed_limit, link_limit
 from tenax.database import Database
-from tenax.database.links import find_links
+from tenax.database.page_codec import find_links
 from tenax.database.rows import url_origin
 from tenax.discovery.pending_guesses import is_pending_guess
 from tenax.discovery.sitemaps.read import sitemaps_in_robots

@@ -9,7 +9,7 @@ from typing import TypeVar
 from tenax.config import Config, DiscoveryConfig, Sites
 from tenax.crawl.discovery_candidates import withheld_guesses
 from tenax.database import CutOffPage, Database
-from tenax.database.links import unpack_links
+from tenax.database.page_codec import unpack_links
 from tenax.database.rows import url_origin
 from tenax.fetch.headers import robot_names
 from tenax.hosts.robots import robots_rules

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 from tenax.database import PageLinks
-from tenax.database.links import followed_targets
+from tenax.database.page_codec import followed_targets
 from tenax.errors import UsageError
 from tenax.model import Priority, Source
 

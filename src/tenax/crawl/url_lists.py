@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
-from tenax.database.links import FEED, SITEMAP, pack_urls
+from tenax.database.page_codec import FEED, SITEMAP, pack_urls
 from tenax.discovery.feeds.read import Feed, looks_like_feed, read_feed
 from tenax.discovery.sitemaps.read import Sitemap, SitemapEntry, SitemapLimits, looks_like_sitemap, read_sitemap
 from tenax.extract.text.fingerprint import content_hash

@@ -95,7 +95,7 @@ class Admission(Value, frozen=True):
 
 
 class PageLinks(Value, frozen=True):
-    """The outgoing links of one page, as `database.links` packs them."""
+    """The outgoing links of one page, as `database.page_codec` packs them."""
 
     url: str
     origin: str

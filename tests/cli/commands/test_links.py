@@ -27,7 +27,7 @@ from tenax.clock import ManualClock
 from tenax.config import Config, DatabaseConfig
 from tenax.crawl.rules import CrawlRules
 from tenax.database import TaskState
-from tenax.database.links import pack_links
+from tenax.database.page_codec import pack_links
 from tenax.database.sqlite import SqliteDatabase, lock_database
 from tenax.model import PageLink, Priority, Source
 from tenax.urls.admit import build_rules

@@ -10,7 +10,7 @@ import pytest
 from tenax.config import Config, CrawlConfig, DiscoveryConfig, ExtractConfig, ValidationConfig
 from tenax.crawl.reader.messages import ExtractedPage, ExtractJob, ReaderBatch, decode_batch, encode_batch
 from tenax.crawl.reader.read_page import Reader, build_page_links, extract_page, has_numbered_links, web_url
-from tenax.database.links import followed_targets, unpack_links
+from tenax.database.page_codec import followed_targets, unpack_links
 from tenax.extract.document import Content
 from tenax.extract.html.links import MAX_LINKS, Link
 from tenax.model import Budget, PageLink, Rejected, Source, TransportKind

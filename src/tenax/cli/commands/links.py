@@ -109,7 +109,7 @@ def _parse_measure(args: argparse.Namespace) -> Measure:
 
 async def _show_outgoing(database: Database, typed_url: str, *, is_json: bool) -> None:
     from tenax.cli.views.link_tables import OutgoingLink, outgoing_table, print_items
-    from tenax.database.links import unpack_links
+    from tenax.database.page_codec import unpack_links
 
     url = await _normalize_url(database, typed_url)
     page = await database.links.get(url)
@@ -122,7 +122,7 @@ async def _show_outgoing(database: Database, typed_url: str, *, is_json: bool) -
 
 async def _show_incoming(database: Database, typed_url: str, *, is_json: bool) -> None:
     from tenax.cli.views.link_tables import IncomingLink, incoming_table, print_items
-    from tenax.database.links import find_links
+    from tenax.database.page_codec import find_links
 
     url = await _normalize_url(database, typed_url)
     found = [
@@ -206,7 +206,7 @@ async def _export_links(database: Database, output: str) -> None:
     from tenax.cli.output import open_output, translate_output_errors
     from tenax.cli.views.format_values import pluralize
     from tenax.cli.views.link_tables import EDGES_CSV_HEADER, edges_csv, edges_json
-    from tenax.database.links import unpack_links
+    from tenax.database.page_codec import unpack_links
     from tenax.logs import sanitize_text
 
     is_csv, count = output.endswith(".csv"), 0

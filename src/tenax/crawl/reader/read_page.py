@@ -10,7 +10,7 @@ from itertools import islice, pairwise
 import msgspec
 
 from tenax.crawl.reader.messages import ExtractedPage, ExtractJob, max_cpu_seconds, unreadable_page
-from tenax.database.links import Anchor, pack_links
+from tenax.database.page_codec import Anchor, pack_links
 from tenax.discovery.archives import Listing, build_listing
 from tenax.discovery.paged_urls import Numbering, parse_paged_url
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded

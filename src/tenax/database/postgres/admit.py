@@ -7,17 +7,20 @@ from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from typing import NamedTuple
 
 from tenax.database import Admission, rows
-from tenax.database.admission_rate import AdmissionRate
-from tenax.database.candidates import (
+from tenax.database.admission import (
     HOSTS_BUDGET,
     MAX_HOST_IDS,
     MAX_KNOWN_URLS,
+    AdmissionRate,
     Batch,
+    InLinks,
+    LinkCounts,
+    LoadedKeys,
+    Move,
     build_entry,
     count_by_source,
     cut_off_rows,
 )
-from tenax.database.in_links import InLinks, LinkCounts, LoadedKeys, Move
 from tenax.database.postgres.connection import Connection
 from tenax.database.postgres.schema import queries
 from tenax.database.postgres.write_visits import write_rows

@@ -13,8 +13,7 @@ from tenax.config import DatabaseConfig
 from tenax.database import rows
 from tenax.database.postgres.connection import Connection, ConnectionLost, PostgresConnection, TransactionConflict
 from tenax.database.postgres.host_window import Window
-from tenax.database.postgres.slots import LeasedSchedule
-from tenax.database.postgres.worker import Worker, WorkerEnded
+from tenax.database.postgres.worker import LeasedSchedule, Worker, WorkerEnded
 from tenax.database.schedule import Entry, Slot
 from tenax.errors import DatabaseUnusable, LeaseLost
 from tenax.model import Claim, Lease

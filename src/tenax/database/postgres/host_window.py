@@ -11,9 +11,8 @@ from tenax.clock import Clock
 from tenax.database import rows
 from tenax.database.postgres.connection import Connection, Row
 from tenax.database.postgres.schema import queries
-from tenax.database.postgres.slots import MIN_LEASE_SECONDS, LeasedSchedule, ReleasedHost
 from tenax.database.postgres.transactions import Writer
-from tenax.database.postgres.worker import Worker
+from tenax.database.postgres.worker import MIN_LEASE_SECONDS, LeasedSchedule, ReleasedHost, Worker
 from tenax.database.schedule import Entry
 
 SCAN_INTERVAL_SECONDS = 0.1

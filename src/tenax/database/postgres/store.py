@@ -15,27 +15,22 @@ from typing import TypeVar
 from tenax.clock import Clock
 from tenax.config import DatabaseConfig
 from tenax.database import Admission, PaceRules, Similarity, rows
-from tenax.database.admission_rate import AdmissionRate
-from tenax.database.candidates import EMPTY_BATCH, Batch
+from tenax.database.admission import EMPTY_BATCH, AdmissionRate, Batch
 from tenax.database.postgres import requeue, schema
-from tenax.database.postgres.check import find_problems
-from tenax.database.postgres.clock_rollback import correct_clock_rollback
+from tenax.database.postgres.checks import correct_clock_rollback, find_problems
 from tenax.database.postgres.connection import FIXED_PLAN_SETTINGS, Address, Connection, PostgresConnection
 from tenax.database.postgres.cut_offs import PostgresCutOffs
 from tenax.database.postgres.frontier import Frontier
-from tenax.database.postgres.groups import GroupCommit, PendingCommit
-from tenax.database.postgres.heartbeat import HEARTBEAT_LOOP_SECONDS, Heartbeat
+from tenax.database.postgres.heartbeat import HEARTBEAT_LOOP_SECONDS, Heartbeat, Leader
 from tenax.database.postgres.host_window import Window
-from tenax.database.postgres.leader import Leader
 from tenax.database.postgres.links import PostgresLinks
 from tenax.database.postgres.read import Reader, read_tally
 from tenax.database.postgres.reconnect import RETRY_SECONDS, Breaker
 from tenax.database.postgres.requeue import RunStep
 from tenax.database.postgres.schema import queries
-from tenax.database.postgres.slots import LeasedSchedule
-from tenax.database.postgres.transactions import Writer, WriteResult
+from tenax.database.postgres.transactions import GroupCommit, PendingCommit, Writer, WriteResult
 from tenax.database.postgres.visited import VisitedFilter, VisitedSet, read_member_encoder
-from tenax.database.postgres.worker import Worker, WorkerEnded, wrap_plain_write
+from tenax.database.postgres.worker import LeasedSchedule, Worker, WorkerEnded, wrap_plain_write
 from tenax.database.reports import Counts, DeadLetterRecord, DueTasks, PageFilter, Status, UrlHistory
 from tenax.database.visit_rows import PendingVisit
 from tenax.errors import DatabaseUnusable

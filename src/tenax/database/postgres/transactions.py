@@ -1,23 +1,26 @@
-"""Writes many visits in one transaction: the whole effect of each, or nothing of any."""
+"""Group commit: visits that end at nearly the same time are written in one transaction, all of each or nothing."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence, Set
 from typing import NamedTuple
 
+from tenax import logs
+from tenax.clock import Clock
+from tenax.config import DatabaseConfig
 from tenax.database import Admission, Similarity, rows
-from tenax.database.admission_rate import AdmissionRate
-from tenax.database.candidates import Batch
-from tenax.database.in_links import LoadedKeys
+from tenax.database.admission import AdmissionRate, Batch, LoadedKeys
 from tenax.database.postgres.admit import AdmitResult, Admitter
-from tenax.database.postgres.connection import Connection
-from tenax.database.postgres.expedite import expedite_changed_pages
+from tenax.database.postgres.connection import Connection, InvalidText
 from tenax.database.postgres.schema import queries
 from tenax.database.postgres.visited import VisitedFilter
-from tenax.database.postgres.write_visits import VisitWriter
-from tenax.database.schedule import Entry
+from tenax.database.postgres.worker import LeasedSchedule, Worker, WorkerEnded
+from tenax.database.postgres.write_visits import VisitWriter, expedite_changed_pages
+from tenax.database.schedule import Entry, Slot
 from tenax.database.visit_rows import Effects, PendingVisit, mark_duplicates
+from tenax.errors import CommitUnknown, DatabaseUnusable, LeaseLost
 from tenax.model import Candidate, RobotsCopy, Visit
 
 
@@ -125,3 +128,196 @@ def outbox_statements(content_ids: Sequence[int]) -> str:
 def make_storable(visit: Visit) -> Visit:
     """The visit with texts that PostgreSQL can store: valid Unicode without NUL."""
     return rows.map_texts(visit, lambda text: rows.replace_surrogates(text).replace("\0", "\ufffd"))
+
+
+log = logs.logger(__name__)
+
+
+class PendingCommit:
+    """A commit that waits for its group: a visit, or candidates outside of a visit."""
+
+    def __init__(self, batch: Batch, pending_visit: PendingVisit | None = None, slot: Slot | None = None) -> None:
+        self.batch = batch
+        self.pending_visit = pending_visit
+        self.slot = slot
+        self.done: asyncio.Future[Admission] = asyncio.get_running_loop().create_future()
+        self.is_abandoned = False
+
+    @property
+    def expires_at(self) -> float:
+        return self.pending_visit.visit.claim.lease.expires_at if self.pending_visit is not None else float("inf")
+
+    @property
+    def candidates(self) -> Sequence[Candidate]:
+        return self.pending_visit.visit.candidates if self.pending_visit is not None else self.batch.candidates
+
+    def fail(self, error: BaseException) -> None:
+        if not self.done.done():
+            self.done.set_exception(error)
+            self.done.exception()  # retrieved, because the caller may be gone
+
+
+class GroupCommit:
+    """Gathers commits and writes one group at a time, so the next one grows meanwhile."""
+
+    def __init__(
+        self,
+        worker: Worker,
+        writer: Writer,
+        schedule: LeasedSchedule,
+        config: DatabaseConfig,
+        clock: Clock,
+        on_written: Callable[[WriteResult], None],
+        on_ended: Callable[[int], Awaitable[None]],
+        on_failure: Callable[[BaseException], None],
+    ) -> None:
+        """`on_written` is called after each transaction; `on_ended` registers again after our lease expired."""
+        self._worker = worker
+        self._writer = writer
+        self._schedule = schedule
+        self._config = config
+        self._clock = clock
+        self._on_written = on_written
+        self._on_ended = on_ended
+        self._on_failure = on_failure
+        self._pending: list[PendingCommit] = []
+        self._group: list[PendingCommit] = []
+        self._is_sent = False
+        """The COMMIT of the group was sent, and its result is unknown."""
+        self._task: asyncio.Task[None] | None = None
+
+    async def submit(self, one: PendingCommit) -> Admission:
+        """Join the next group and wait until it is durable."""
+        self._pending.append(one)
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run())
+        return await one.done
+
+    def fail(self, error: BaseException) -> None:
+        """Fail all pending commits."""
+        for one in self._pending:
+            one.fail(error)
+        self._pending = []
+
+    def abandon_expired(self, now: float) -> None:
+        """While the server is unavailable: fail commits whose lease expired, with `LeaseLost`.
+
+        With `CommitUnknown` when their COMMIT was already sent.
+        """
+        for one in self._group:
+            _abandon(one, now, _commit_unknown_error if self._is_sent else _lease_lost_error)
+        for one in self._pending:
+            _abandon(one, now, _lease_lost_error)
+
+    async def close(self, seconds: float) -> None:
+        """Wait for the group that is being written."""
+        if self._task is not None:
+            await asyncio.wait({self._task}, timeout=seconds)
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        if self._config.group_seconds:
+            await asyncio.sleep(self._config.group_seconds)
+        while self._pending:
+            most = self._config.group_visits
+            self._group, self._pending = self._pending[:most], self._pending[most:]
+            self._group.sort(key=lambda one: one.pending_visit is None)
+            try:
+                await self._write_group(self._group)
+            except asyncio.CancelledError:
+                for one in self._group:
+                    one.fail(DatabaseUnusable("the database is closed"))
+                raise
+            except Exception as error:
+                for one in self._group:
+                    one.fail(error)
+                self._on_failure(error)
+            finally:
+                self._group = []
+                self._is_sent = False
+
+    async def _write_group(self, group: list[PendingCommit]) -> None:
+        is_sanitized = False
+        filter_hits = await self._writer.find_known_urls(candidate for one in group for candidate in one.candidates)
+        while group:
+            try:
+                await self._write_transaction(group, filter_hits)
+                return
+            except InvalidText:
+                # A header was not valid text. Too rare to check for beforehand.
+                if is_sanitized:
+                    raise DatabaseUnusable("PostgreSQL rejects the text of a visit; this is a defect") from None
+                is_sanitized = True
+                for one in group:
+                    if one.pending_visit is not None:
+                        one.pending_visit = one.pending_visit._replace(visit=make_storable(one.pending_visit.visit))
+            except WorkerEnded as error:
+                await self._on_ended(error.worker_id)
+                for one in group:
+                    if one.pending_visit is not None:
+                        one.fail(_lease_lost_error(one))
+                group[:] = [one for one in group if one.pending_visit is None]
+
+    async def _write_transaction(self, group: list[PendingCommit], filter_hits: Set[str]) -> None:
+        async def work(db: Connection) -> tuple[WriteResult, str]:
+            for one in group:
+                if one.pending_visit is not None and one.pending_visit.visit.claim.lease.epoch != self._worker.id:
+                    raise WorkerEnded(one.pending_visit.visit.claim.lease.epoch)
+            self._is_sent = False  # an earlier COMMIT failed, or this would not run again
+            self._return_abandoned(group)
+            visits = [one.pending_visit for one in group if one.pending_visit is not None]
+            applied = await self._writer.apply(
+                db,
+                self._worker.id,
+                visits,
+                [one.batch for one in group if one.pending_visit is None],
+                self._schedule.host_ids,
+                # No task is loaded meanwhile: refilling the window needs this connection.
+                self._schedule.loaded_keys({one.host_id for one in visits}),
+                self._clock.now(),
+                filter_hits,
+            )
+            self._is_sent = True  # by the caller, next
+            return applied, outbox_statements([news.content_id for news in applied.effects.events])
+
+        await self._worker.write(work, lambda applied: self._on_committed(group, applied))
+
+    def _return_abandoned(self, group: list[PendingCommit]) -> None:
+        """Return the tasks of abandoned commits: nothing of them is written."""
+        for one in [one for one in group if one.is_abandoned]:
+            if one.pending_visit is not None and one.slot is not None:
+                self._schedule.put_back(one.slot, one.pending_visit.entry, self._clock.now())
+            group.remove(one)
+
+    def _on_committed(self, group: list[PendingCommit], result: WriteResult) -> None:
+        self._writer.on_commit(result)
+        for one in group:
+            if one.pending_visit is not None and one.slot is not None:
+                self._schedule.complete_visit(one.slot, one.pending_visit.entry.key, one.pending_visit.visit.host)
+        self._on_written(result)
+        for one, admission in zip(group, result.admissions, strict=True):
+            if not one.done.done():
+                one.done.set_result(admission)
+            elif one.is_abandoned:
+                log.info("abandoned commit was written", url=_commit_url(one))
+
+
+def _abandon(one: PendingCommit, now: float, make_error: Callable[[PendingCommit], Exception]) -> None:
+    if one.expires_at <= now and not one.is_abandoned:
+        one.is_abandoned = True
+        one.fail(make_error(one))
+
+
+def _lease_lost_error(one: PendingCommit) -> LeaseLost:
+    return LeaseLost(f"the claim on {_commit_url(one)} is void; its visit was not written")
+
+
+def _commit_unknown_error(one: PendingCommit) -> CommitUnknown:
+    return CommitUnknown(
+        f"PostgreSQL became unavailable during the commit of {_commit_url(one)}; whether it was written is known when "
+        "it is back, and it is never written twice"
+    )
+
+
+def _commit_url(one: PendingCommit) -> str:
+    return one.pending_visit.visit.claim.task.url if one.pending_visit is not None else "some candidates"

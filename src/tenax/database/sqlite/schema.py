@@ -1,4 +1,9 @@
-"""Opens the database file: checks identity and version, locks it, creates the tables; and its named statements."""
+"""The database file: opened, locked, its tables created, and checked for damage, replacement and a clock set back.
+
+Within a process the clock cannot jump. Between two runs it can, and all stored times are wall clock times: tasks would
+not be due, hosts would back off and robots.txt copies would count as fresh until the clock has caught up. Backoffs keep
+their length: a host with an hour left has an hour left from now.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,10 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import IO, Any
 
+from tenax import logs
 from tenax.config import DatabaseConfig
+from tenax.database import rows, statements
+from tenax.database.host_rows import shift_host_times
 from tenax.database.statements import load_statements
 from tenax.errors import DatabaseBusy, DatabaseNotFound, DatabaseUnusable, StorageFull, TenaxError
 
@@ -275,3 +283,103 @@ def _disk_full_error(file: Path) -> StorageFull:
         f"the disk that holds {file.parent} is full; everything committed is safe: "
         "free some space and run the same command again"
     )
+
+
+CHECKS = statements.CHECKS | {
+    "hosts whose count of waiting tasks is wrong":
+        "SELECT count(*) FROM host h WHERE waiting <> (SELECT count(*) FROM queue q WHERE q.host_id = h.id)",
+}  # fmt: skip
+MAX_REPORTED_DAMAGES = 10
+"""Limit on reported damages of a file."""
+
+
+def find_problems(db: sqlite3.Connection) -> list[str]:
+    """All problems in words; reads one consistent snapshot, also while a crawl writes."""
+    try:
+        found = [
+            f"the file is damaged: {line}" for (line,) in db.execute(f"PRAGMA integrity_check({MAX_REPORTED_DAMAGES})")
+        ]
+    except sqlite3.DatabaseError as error:  # too damaged to continue
+        return [f"the file is damaged: {error}"]
+    if found != ["the file is damaged: ok"]:
+        return found
+    found = []
+    db.execute("BEGIN")
+    try:
+        for description, sql in CHECKS.items():
+            if count := db.execute(sql).fetchone()[0]:
+                found.append(f"{count} {description}")
+        tallies = dict(db.execute("SELECT name, count FROM tally").fetchall())
+        for name, sql in statements.COUNT_QUERIES.items():
+            recorded, counted = tallies.get(name, 0), db.execute(sql).fetchone()[0]
+            if recorded != counted:
+                found.append(statements.describe_miscount(name, recorded, counted))
+    finally:
+        db.execute("ROLLBACK")
+    return found
+
+
+class FileIdentity:
+    """Device and inode of some files at the time of creation."""
+
+    def __init__(self, *files: Path) -> None:
+        self._identities = {file: _identity(file) for file in files}
+
+    @classmethod
+    def from_database_file(cls, file: Path) -> FileIdentity:
+        """The database, its WAL and its lock. All exist after the first write."""
+        return cls(file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}.lock"))
+
+    def find_lost_file(self) -> str:
+        """The first file that was deleted, moved or replaced since; empty when none was."""
+        return next((str(file) for file, known in self._identities.items() if _is_lost(file, known)), "")
+
+
+def _is_lost(file: Path, known: tuple[int, int]) -> bool:
+    try:
+        return _identity(file) != known
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False  # unknown: no permission, or no answer
+
+
+def _identity(file: Path) -> tuple[int, int]:
+    found = file.stat()
+    return found.st_dev, found.st_ino
+
+
+LAST_TIME_KEY = "seen_at"
+"""The meta key of the latest time seen by a run."""
+SAVE_TIME_INTERVAL_SECONDS = 60.0
+CLOCK_TOLERANCE_SECONDS = 2 * SAVE_TIME_INTERVAL_SECONDS
+"""Smaller corrections are ignored: the shift scans the whole queue."""
+HOST_BATCH_SIZE = 5000
+
+_log = logs.logger(__name__)
+
+
+def correct_clock_rollback(db: sqlite3.Connection, now: float) -> None:
+    """Shift future times if `now` is before the last time seen; store `now`."""
+    sql = queries()
+    seen = db.execute(sql["meta_get"], (LAST_TIME_KEY,)).fetchone()
+    ahead = float(seen[0]) - now if seen else 0.0
+    with transaction(db):
+        if ahead > CLOCK_TOLERANCE_SECONDS:
+            _log.warning("clock set back since last run, shifting stored times", seconds=int(ahead))
+            db.execute(sql["queue_shift_due"], {"now_ms": rows.milliseconds(now), "ahead_ms": rows.milliseconds(ahead)})
+            db.execute(sql["hosts_shift_ready"], {"now": now, "ahead": ahead})
+            _shift_hosts(db, ahead, now)
+        db.execute(sql["meta_put"], (LAST_TIME_KEY, repr(now).encode()))
+
+
+def _shift_hosts(db: sqlite3.Connection, offset_seconds: float, now: float) -> None:
+    sql, last = queries(), 0
+    while found := db.execute(sql["hosts_after"], (last, HOST_BATCH_SIZE)).fetchall():
+        last = found[-1][0]
+        shifted = []
+        for host_id, origin, state, robots in found:
+            record = shift_host_times(rows.decode_host_record(origin, state, robots), offset_seconds, now)
+            copy = rows.encode(record.robots) if record.robots is not None else None
+            shifted.append((rows.encode_host_state(record), copy, host_id))
+        db.executemany(sql["host_replace_state"], shifted)

@@ -20,21 +20,15 @@ from typing import TypeVar
 from tenax.clock import Clock
 from tenax.config import DatabaseConfig
 from tenax.database import Admission, PaceRules, Similarity, rows
-from tenax.database.admission_rate import AdmissionRate
-from tenax.database.candidates import EMPTY_BATCH, Batch
+from tenax.database.admission import EMPTY_BATCH, AdmissionRate, Batch
 from tenax.database.reports import Counts, DeadLetterRecord, DueTasks, PageFilter, Status, UrlHistory
 from tenax.database.schedule import Schedule, Slot
 from tenax.database.sqlite import schema
-from tenax.database.sqlite.check import find_problems
-from tenax.database.sqlite.clock_rollback import LAST_TIME_KEY, correct_clock_rollback
-from tenax.database.sqlite.cut_offs import SqliteCutOffs
-from tenax.database.sqlite.host_window import Window
-from tenax.database.sqlite.identity import FileIdentity
-from tenax.database.sqlite.in_flight import ActiveClaim, PendingCommit
+from tenax.database.sqlite.frontier import ActiveClaim, PendingCommit, Window
 from tenax.database.sqlite.links import SqliteLinks
-from tenax.database.sqlite.read import Reader
-from tenax.database.sqlite.recent_events import RecentEvents
-from tenax.database.sqlite.requeue import RECORD_BATCH_SIZE
+from tenax.database.sqlite.read import Reader, RecentEvents
+from tenax.database.sqlite.requeue import RECORD_BATCH_SIZE, SqliteCutOffs
+from tenax.database.sqlite.schema import LAST_TIME_KEY, FileIdentity, correct_clock_rollback, find_problems
 from tenax.database.sqlite.transactions import Writer, WriteResult
 from tenax.database.visit_rows import PendingVisit
 from tenax.errors import DatabaseUnusable, LeaseLost

@@ -9,24 +9,31 @@ from itertools import chain
 from typing import NamedTuple
 
 from tenax.database import Admission, Similarity, rows
-from tenax.database.admission_rate import AdmissionRate
-from tenax.database.candidates import (
+from tenax.database.admission import (
     HOSTS_BUDGET,
     MAX_HOST_IDS,
     MAX_KNOWN_URLS,
+    AdmissionRate,
     Batch,
+    InLinks,
+    LinkCounts,
+    LoadedKeys,
     build_entry,
     count_by_source,
     cut_off_rows,
 )
-from tenax.database.in_links import InLinks, LinkCounts, LoadedKeys
 from tenax.database.rows import milliseconds
 from tenax.database.schedule import Entry
 from tenax.database.sqlite import requeue
-from tenax.database.sqlite.clock_rollback import LAST_TIME_KEY, SAVE_TIME_INTERVAL_SECONDS
-from tenax.database.sqlite.expedite import expedite_changed_pages
-from tenax.database.sqlite.schema import key_secret, queries, transaction, write_rows
-from tenax.database.sqlite.write_visits import VisitWriter
+from tenax.database.sqlite.schema import (
+    LAST_TIME_KEY,
+    SAVE_TIME_INTERVAL_SECONDS,
+    key_secret,
+    queries,
+    transaction,
+    write_rows,
+)
+from tenax.database.sqlite.write_visits import VisitWriter, expedite_changed_pages
 from tenax.database.visit_rows import PendingVisit, mark_duplicates
 from tenax.model import Candidate, Cursor, Event, Source
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 
 from tenax.database.postgres import PostgresDatabase
-from tenax.database.postgres.leader import SESSION_TRUST_SECONDS
+from tenax.database.postgres.heartbeat import SESSION_TRUST_SECONDS
 from tenax.events.relay import Relay
 from tenax.model import Cursor, Event
 from tests.contracts.database import candidate, drain
@@ -20,7 +20,7 @@ from tests.servers.postgres import PostgresServer
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A slow answer on a busy machine does not mean that the server is gone."""
-    monkeypatch.setattr("tenax.database.postgres.leader.ANSWER_TIMEOUT_SECONDS", 60.0)
+    monkeypatch.setattr("tenax.database.postgres.heartbeat.ANSWER_TIMEOUT_SECONDS", 60.0)
 
 
 async def until(is_so: Callable[[], Awaitable[bool]]) -> None:

@@ -1,14 +1,47 @@
-"""Shift future timestamps after the server's clock was set back while no worker was running."""
+"""Checks of the database: contradicting rows, and a server's clock set back while no worker was running."""
 
 from __future__ import annotations
 
 from tenax import logs
-from tenax.database import rows
-from tenax.database.clock_rollback import shift_host_times
+from tenax.database import rows, statements
+from tenax.database.host_rows import shift_host_times
 from tenax.database.postgres.connection import Connection, ConnectionLost, PostgresConnection, TransactionConflict
 from tenax.database.postgres.schema import queries
 from tenax.database.postgres.write_visits import write_rows
 from tenax.errors import DatabaseUnusable
+
+CHECKS = statements.CHECKS | {
+    "hosts with waiting tasks that are not marked as having work":
+        "SELECT count(*) FROM host h WHERE NOT has_work AND EXISTS (SELECT FROM queue q WHERE q.host_id = h.id)",
+    "hosts leased by a worker that has ended":
+        "SELECT count(*) FROM host h WHERE holder IS NOT NULL AND NOT EXISTS "
+        "(SELECT FROM worker w WHERE w.id = h.holder AND w.ended_at IS NULL)",
+    "events without their content":
+        "SELECT count(*) FROM outbox o WHERE NOT EXISTS (SELECT FROM content c WHERE c.id = o.content_id)",
+    "events with numbers beyond the last":
+        "SELECT count(*) FROM outbox WHERE seq > (SELECT seq FROM outbox_end)",
+}  # fmt: skip
+
+COUNT_QUERIES = statements.COUNT_QUERIES | {
+    "admitted": "SELECT count(*) FROM seen",
+    "hosts": "SELECT count(*) FROM host",
+}
+
+
+async def find_problems(db: Connection) -> list[str]:
+    """All problems in words; reads one consistent snapshot, also while workers write."""
+    found = []
+    await db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    for description, sql in CHECKS.items():
+        if count := await db.fetchval(sql):
+            found.append(f"{count} {description}")
+    for name, sql in COUNT_QUERIES.items():
+        recorded = await db.fetchval("SELECT coalesce(sum(count), 0)::bigint FROM tally WHERE name = $1", name)
+        if recorded != (counted := await db.fetchval(sql)):
+            found.append(statements.describe_miscount(name, recorded, counted))
+    await db.execute("COMMIT")
+    return found
+
 
 CLOCK_TOLERANCE_SECONDS = 120.0
 """Smaller corrections are ignored: the shift scans the whole queue."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.database.links import find_links, followed_targets, pack_links, pack_urls, unpack_links
+from tenax.database.page_codec import find_links, followed_targets, pack_links, pack_urls, unpack_links
 from tenax.model import PageLink
 
 A = "https://a.test"

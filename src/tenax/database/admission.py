@@ -1,18 +1,43 @@
-"""Counts in-links of waiting tasks: at certain counts a task moves ahead in the queue of its host.
+"""Candidates on their way into the queue: batches, the rate of admission, and in-links that move a task ahead.
 
-Counted in memory, for tasks that this process found recently. The effect of a count is stored as the task's due time;
-the count itself is not stored.
+In-links are counted in memory, for tasks that this process found recently. The effect of a count is stored as the
+task's due time; the count itself is not stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
+from types import MappingProxyType
 from typing import NamedTuple
 
+from tenax.database import rows
 from tenax.database.rows import milliseconds, url_origin
 from tenax.database.schedule import Entry
-from tenax.model import LINK_STEPS, SECONDS_PER_POINT, in_link_points
+from tenax.model import LINK_STEPS, SECONDS_PER_POINT, Candidate, in_link_points, limit_refusals
+
+
+class AdmissionRate:
+    """Gives new URLs their earliest time: at most `per_second` for each source."""
+
+    def __init__(self, per_second: float, max_sources: int = 10_000) -> None:
+        self._gap_seconds = 1 / per_second if per_second else 0.0
+        self._max_sources = self._prune_size = max_sources
+        self._free_at: dict[int, float] = {}
+
+    def due_time(self, source: int, now: float) -> float:
+        if not self._gap_seconds:
+            return now
+        # A burst of one second is allowed; after that, one per gap.
+        due = max(self._free_at.get(source, 0.0), now - 1.0) + self._gap_seconds
+        if source not in self._free_at and len(self._free_at) >= self._prune_size:
+            self._free_at = {kept: at for kept, at in self._free_at.items() if at > now}
+            # The entries left are still in use. Raise the limit, so that not every new source scans them all.
+            self._prune_size = max(self._max_sources, 2 * len(self._free_at))
+        self._free_at[source] = due
+        return max(due, now)
+
 
 MAX_COUNTED_TASKS = 50_000
 """Tasks whose links are counted, in up to two generations."""
@@ -127,3 +152,60 @@ _LEADS_MS = tuple(milliseconds(in_link_points(number) * SECONDS_PER_POINT) for n
 def link_lead_ms(in_links: int) -> int:
     """How far this many links move a task ahead, in milliseconds."""
     return _LEADS_MS[in_links if in_links < _MAX_LINKS else _MAX_LINKS]
+
+
+MAX_KNOWN_URLS = 250_000
+"""URLs remembered as known, in up to two generations: most links of a site are on every page of it."""
+MAX_HOST_IDS = 200_000
+HOSTS_BUDGET = "hosts_per_domain"
+
+
+class Batch(NamedTuple):
+    """Candidates proposed together: by a visit, or outside of any."""
+
+    candidates: Sequence[Candidate]
+    via: int | None
+    """The record id of the page they were found on."""
+    source_host: int
+    """The host of that page; 0 outside of a visit."""
+    is_first_visit: bool = False
+    """The page was not visited before, so its links are not counted yet."""
+    link_counts: Mapping[str, int] = MappingProxyType({})
+    """Known URLs, and how many more links to them were found."""
+
+
+EMPTY_BATCH = Batch((), None, 0)
+
+
+def build_entry(
+    candidate: Candidate, key: int, batch: Batch, admission_rate: AdmissionRate, now: float, in_links: int = 0
+) -> Entry:
+    """The queue entry of a new task; due later when its source exceeds its rate."""
+    lead = candidate.lead_seconds + link_lead_ms(in_links) / 1000
+    due = (admission_rate.due_time(batch.source_host, now) if batch.source_host else now) - lead
+    if candidate.due is not None:
+        due = max(due, candidate.due)
+    return Entry(
+        3 - candidate.priority, milliseconds(due), key, candidate.url[len(candidate.origin) :], candidate.depth,
+        rows.SOURCE_NUMBER[candidate.source], milliseconds(now), batch.via, 0, None, rows.encode_chain(candidate.chain),
+        rows.candidate_hint(candidate), candidate.via,
+    )  # fmt: skip
+
+
+def cut_off_rows(batches: Sequence[Batch], refused: Sequence[Mapping[str, int]]) -> list[tuple[int, str, int]]:
+    """Links cut off by budgets: record id, budget name, number of candidates."""
+    return [
+        (batch.via, name, count)
+        for batch, reasons in zip(batches, refused, strict=True)
+        if batch.via is not None and reasons
+        for name, count in limit_refusals(reasons).items()
+    ]
+
+
+def count_by_source(entries: Iterable[Entry]) -> Counter[str]:
+    """Tasks per source, by tally name; sitemaps and feeds are counted as `url_list`."""
+    counted = Counter(
+        "url_list" if entry.hint and entry.hint & rows.HINT_URL_LIST else str(rows.SOURCES[entry.source])
+        for entry in entries
+    )
+    return Counter({f"found:{source}": count for source, count in counted.items()})

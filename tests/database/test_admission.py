@@ -7,8 +7,7 @@ from collections import Counter
 import pytest
 
 from tenax.database import rows
-from tenax.database.admission_rate import AdmissionRate
-from tenax.database.candidates import Batch, build_entry, count_by_source
+from tenax.database.admission import AdmissionRate, Batch, build_entry, count_by_source
 from tenax.database.schedule import Entry
 from tenax.model import Candidate, Hop, Priority, Reschedule, Source, TransportKind
 

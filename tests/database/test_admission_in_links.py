@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.database.in_links import InLinks, Move, link_lead_ms
+from tenax.database.admission import InLinks, Move, link_lead_ms
 from tenax.database.schedule import Entry
 
 A = "https://a.test"
