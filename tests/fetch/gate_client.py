@@ -6,8 +6,7 @@ import asyncio
 import re
 from base64 import b64encode
 
-from tenax.fetch.browser.gate import Gate
-from tenax.fetch.browser.gate_session import GateSession
+from tenax.fetch.browser.gate import Gate, GateSession
 
 
 def admit(gate: Gate, max_bytes: int, max_connections: int = 100) -> GateSession:

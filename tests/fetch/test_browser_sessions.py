@@ -19,7 +19,7 @@ from tenax.fetch import Response
 from tenax.fetch.browser import browser_install_hint
 from tenax.fetch.browser import sessions as sessions_module
 from tenax.fetch.browser.chromium import find_chromium
-from tenax.fetch.browser.session_rules import DISABLED_SECONDS, IDLE_SECONDS
+from tenax.fetch.browser.rules import DISABLED_SECONDS, IDLE_SECONDS
 from tenax.model import Deferred, Failed, FailureKind, Refused
 from tests.fetch.browser_lab import Lab, opened_lab, until
 from tests.loops import outlasted

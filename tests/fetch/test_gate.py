@@ -10,12 +10,11 @@ import pytest
 
 from tenax.clock import ManualClock
 from tenax.config import GuardConfig
+from tenax.fetch.addresses import Origin
 from tenax.fetch.browser import gate as gate_module
-from tenax.fetch.browser import gate_session
 from tenax.fetch.browser.gate import Gate
 from tenax.fetch.browser.upstream import Upstream
 from tenax.fetch.guard import Guard
-from tenax.fetch.target import Origin
 from tenax.model import Failed, FailureKind, Refused
 from tests.fetch.gate_client import admit, dialled, request_of, said_to
 from tests.loops import reached, turn
@@ -190,7 +189,7 @@ async def test_a_page_that_takes_too_much_is_cut_off(gate: Gate, site: Site) -> 
 
 
 async def test_connections_of_one_page_are_limited(gate: Gate, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_session, "MAX_OPEN_CONNECTIONS", 3)
+    monkeypatch.setattr(gate_module, "MAX_OPEN_CONNECTIONS", 3)
     passage, other = admit(gate, 100_000), admit(gate, 100_000)
     silent = f"GET {site.url('/silent')} HTTP/1.1\nSECRET\n\n"
     waiting = [asyncio.ensure_future(said_to(gate, silent, passage)) for _ in range(3)]
@@ -211,7 +210,7 @@ async def test_so_many_connections_and_no_more(gate: Gate, site: Site) -> None:
 
 
 async def test_a_page_that_sends_too_much_is_shown_out(gate: Gate, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_session, "MAX_SENT_BYTES", 1000)
+    monkeypatch.setattr(gate_module, "MAX_SENT_BYTES", 1000)
     passage = admit(gate, 100_000)
     reader, writer = await dialled(gate)
     writer.write(request_of(f"CONNECT 127.0.0.1:{site.port} HTTP/1.1\nSECRET\n\n", passage))

@@ -9,10 +9,10 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import FetchConfig, GuardConfig
 from tenax.fetch import Request, Response
+from tenax.fetch.addresses import Origin, parse_origin
 from tenax.fetch.dns import DnsResolver, LookupResult, UnknownHost
 from tenax.fetch.guard import FAILED_LOOKUP_TTL_SECONDS, MIN_TTL_SECONDS, Guard
 from tenax.fetch.http import HttpTransport
-from tenax.fetch.target import Origin, parse_origin
 from tenax.model import Failed, FailureKind, Refused
 from tests.loops import FAULT_SECONDS
 from tests.site.behaviours import BEHAVIOURS

@@ -9,7 +9,7 @@ import pytest
 
 from tenax.fetch import Response
 from tenax.fetch.connect import open_socket
-from tenax.fetch.http import HttpTransport, connections
+from tenax.fetch.http import HttpTransport, transport
 from tenax.fetch.proxies import ProxyScheme
 from tenax.model import Failed, FailureKind
 from tests.contracts.body_room import BodyRoomContract
@@ -58,7 +58,7 @@ async def test_what_arrives_in_pieces_is_acknowledged_at_once(monkeypatch: pytes
         await exchange.send(b"words")
 
     acknowledged = asyncio.Event()
-    monkeypatch.setattr(connections, "open_socket", recorded)
+    monkeypatch.setattr(transport, "open_socket", recorded)
     async with Site({**BEHAVIOURS, "/apart": apart}) as site, Rig(HttpTransport) as rig:
         assert isinstance(response := await rig.get(site.url("/apart"), seconds=60), Response)
         assert response.body == b"words"

@@ -13,8 +13,7 @@ from tenax.config import ValidationConfig
 from tenax.extract.document import extract_content, extract_with_dom
 from tenax.extract.html.block_page_signals import BlockPageSignals, read_block_page_signals
 from tenax.fetch.block_page_signatures import HEADLINES, MARKUP_SIGNATURES, PHRASES, WIDGET_SIGNATURES
-from tenax.fetch.block_page_words import find_phrases, fold_text, headline_parts
-from tenax.fetch.validate import Verdict, refresh_target, validate
+from tenax.fetch.validate import Verdict, find_phrases, fold_text, headline_parts, refresh_target, validate
 from tenax.model import TransportKind
 from tests.pages import good_pages, hard_pages, wall_pages
 

@@ -14,7 +14,7 @@ import pytest
 
 from tenax.config import BrowserConfig
 from tenax.fetch import Response
-from tenax.fetch.browser.session_rules import DISABLED_SECONDS, IDLE_SECONDS
+from tenax.fetch.browser.rules import DISABLED_SECONDS, IDLE_SECONDS
 from tenax.model import Failed, FailureKind, Fetched, Refused, TransportKind, outcome_label
 from tests.fetch.browser_lab import Lab, be_patient, opened_lab, until
 from tests.hostile.asking import explained, outcome_of

@@ -15,10 +15,9 @@ from functools import lru_cache
 
 from tenax.clock import Clock
 from tenax.config import GuardConfig
-from tenax.fetch.addresses import Address, is_public, parse_address, parse_network
+from tenax.fetch.addresses import Address, Origin, is_public, parse_address, parse_network, parse_origin
 from tenax.fetch.dns import LookupResult, Resolver, UnknownHost, make_resolver
 from tenax.fetch.failures import file_limit_failure, is_file_limit_failure
-from tenax.fetch.target import Origin, parse_origin
 from tenax.model import AddressClass, Failed, FailureKind, Refused, Value
 from tenax.runtime.open_files import are_files_used_up, is_out_of_files
 

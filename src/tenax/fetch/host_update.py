@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tenax.config import SiteConfig
 from tenax.fetch.answer import FetchResult
-from tenax.fetch.fallback import fallback_transport
 from tenax.fetch.headers import robot_names
+from tenax.fetch.retry import fallback_transport
 from tenax.hosts.rules import apply_robots, host_after_probe, host_after_visit, robots_failure
 from tenax.model import Deferred, HostRecord, Outcome, TransportKind
 

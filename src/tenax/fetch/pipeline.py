@@ -16,15 +16,12 @@ import msgspec
 from tenax.clock import Clock
 from tenax.config import FetchConfig, SiteConfig, Sites
 from tenax.fetch import Request, Response
-from tenax.fetch.answer import FetchResult, Probe
-from tenax.fetch.answer_record import add_response_details
+from tenax.fetch.answer import FetchResult, Probe, add_response_details
 from tenax.fetch.body_budget import MemoryReservation
-from tenax.fetch.cache import cached_outcome
 from tenax.fetch.classify import response_outcome, retry_after_seconds
-from tenax.fetch.decide import request_refusal
 from tenax.fetch.failures import add_setting_advice, body_limit_setting, is_local_failure, robots_host_failure
 from tenax.fetch.headers import conditional_headers, default_headers, robot_names
-from tenax.fetch.policy import FetchRobots, ProbeHost, next_policy_step
+from tenax.fetch.preflight import FetchRobots, ProbeHost, cached_outcome, next_policy_step, request_refusal
 from tenax.fetch.redirects import RedirectTarget, SameUrl, Stop, next_hop
 from tenax.fetch.transports import Pace, Transports
 from tenax.hosts.robots import (

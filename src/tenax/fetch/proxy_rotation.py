@@ -10,8 +10,8 @@ import msgspec
 
 from tenax.clock import Clock
 from tenax.fetch import Response
+from tenax.fetch.connect import ProxyError, TunnelError
 from tenax.fetch.proxies import Proxy, ProxyPool, ProxyPools
-from tenax.fetch.tunnels import ProxyError, TunnelError
 from tenax.logs import logger
 from tenax.model import Deferred, Failed, FailureKind
 

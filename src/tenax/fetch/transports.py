@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from tenax.clock import Clock
 from tenax.fetch import Request, Response, Transport
+from tenax.fetch.addresses import parse_target
 from tenax.fetch.classify import retry_after_seconds
 from tenax.fetch.failures import is_file_limit_failure, late_deferral
 from tenax.fetch.guard import Guard
-from tenax.fetch.target import parse_target
 from tenax.hosts import AsyncRateLimiter, Permit, host_key
 from tenax.hosts.limiter.immediate import ImmediateRateLimiter
 from tenax.hosts.limiter.process import ProcessRateLimiter, RequestInterval

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Set
 from tenax.config import SiteConfig
 from tenax.crawl.reader.messages import ExtractedPage
 from tenax.fetch.answer import FetchResult
-from tenax.fetch.cache import cached_outcome
 from tenax.fetch.headers import conditional_headers
+from tenax.fetch.preflight import cached_outcome
 from tenax.hosts.robots import robots_rules
 from tenax.hosts.rules import pace_seconds, should_probe, usual_transport
 from tenax.model import (

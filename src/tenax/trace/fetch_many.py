@@ -19,7 +19,7 @@ from tenax.fetch.answer import FetchResult
 from tenax.fetch.headers import robot_names
 from tenax.fetch.host_update import update_host
 from tenax.fetch.pipeline import Pipeline
-from tenax.fetch.policy import next_policy_step
+from tenax.fetch.preflight import next_policy_step
 from tenax.model import (
     Deferred,
     HostRecord,

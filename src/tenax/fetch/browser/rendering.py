@@ -16,13 +16,20 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tenax.fetch import Request
+from tenax.fetch.addresses import Origin, parse_origin
 from tenax.fetch.bodies import too_large_failure
-from tenax.fetch.browser.errors import error_name, is_truncation, navigation_failure
-from tenax.fetch.browser.gate_session import Denial, GateSession
-from tenax.fetch.browser.page_rules import DocumentResponse, is_request_needed
-from tenax.fetch.browser.stages import DOM_CONTENT_LOADED, LOADED, NETWORK_IDLE, PageLifecycle
+from tenax.fetch.browser.gate import Denial, GateSession
+from tenax.fetch.browser.navigation import (
+    DOM_CONTENT_LOADED,
+    LOADED,
+    NETWORK_IDLE,
+    PageLifecycle,
+    error_name,
+    is_truncation,
+    navigation_failure,
+)
+from tenax.fetch.browser.rules import DocumentResponse, is_request_needed
 from tenax.fetch.guard import Guard
-from tenax.fetch.target import Origin, parse_origin
 from tenax.model import Failed, FailureKind, Refused, Value
 
 if TYPE_CHECKING:

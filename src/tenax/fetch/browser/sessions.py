@@ -13,7 +13,7 @@ from tenax import logs
 from tenax.clock import Clock
 from tenax.config import BrowserConfig
 from tenax.fetch.browser.chromium import BrowserError, Chromium, resident_bytes
-from tenax.fetch.browser.session_rules import (
+from tenax.fetch.browser.rules import (
     MAX_OTHER_BYTES,
     MAX_RENDERER_BYTES,
     BrowserErrors,

@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Final
 from tenax.clock import Clock
 from tenax.config import FetchConfig
 from tenax.fetch import Request, Response
-from tenax.fetch.curl.answer import CurlResponse
-from tenax.fetch.curl.errors import OK, STOPPED, TIMED_OUT, TransferResult, transfer_failure, transfer_proxy_error
+from tenax.fetch.addresses import Target, parse_target
+from tenax.fetch.connect import ProxyError
+from tenax.fetch.curl.responses import (
+    OK,
+    STOPPED,
+    TIMED_OUT,
+    CurlResponse,
+    TransferResult,
+    transfer_failure,
+    transfer_proxy_error,
+)
 from tenax.fetch.failures import (
     body_timeout_failure,
     connect_timeout_failure,
@@ -25,8 +34,6 @@ from tenax.fetch.headers import Profile, default_headers
 from tenax.fetch.limits import TIMER_SLACK_SECONDS
 from tenax.fetch.proxies import Proxy, ProxyPools
 from tenax.fetch.proxy_rotation import ProxyRotation
-from tenax.fetch.target import Target, parse_target
-from tenax.fetch.tunnels import ProxyError
 from tenax.model import Deferred, Failed, FailureKind, Refused, TransportKind, Value
 from tenax.runtime.open_files import is_out_of_files
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from httptools import HttpResponseParser
 
-from tenax.fetch.framing import merge_content_lengths
+from tenax.fetch.headers import merge_content_lengths
 
 _QUICK_ACK: Final[int | None] = getattr(socket, "TCP_QUICKACK", None)
 

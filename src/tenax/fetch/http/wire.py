@@ -26,8 +26,7 @@ from tenax.fetch.failures import (
     total_timeout_failure,
     truncated_failure,
 )
-from tenax.fetch.framing import parse_framing
-from tenax.fetch.headers import Headers
+from tenax.fetch.headers import Headers, parse_framing
 from tenax.fetch.http.heads import ContentLengthRepair, is_clean_close, new_parser, send_acknowledgement
 from tenax.fetch.limits import BODILESS_STATUSES, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES, TIMER_SLACK_SECONDS
 from tenax.model import Deferred, Failed, FailureKind, Value

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.fetch.browser.errors import error_name, is_truncation, navigation_failure
+from tenax.fetch.browser.navigation import error_name, is_truncation, navigation_failure
 from tenax.model import FailureKind
 
 

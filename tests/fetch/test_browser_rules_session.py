@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tenax.config import BrowserConfig
-from tenax.fetch.browser.session_rules import (
+from tenax.fetch.browser.rules import (
     CRASHES_TO_BLAME,
     DISABLED_SECONDS,
     IDLE_SECONDS,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tenax.fetch.connect import MAX_REPLY_BYTES, ProxyError, open_tunnel
 from tenax.fetch.proxies import Proxy, ProxyScheme
-from tenax.fetch.tunnels import MAX_REPLY_BYTES, ProxyError, open_tunnel
 
 TARGET = ("93.184.216.34", 443)
 FROM_HERE = b"\x01\x7f\x00\x00\x01\x00\x50"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.fetch.browser.page_rules import is_request_needed
+from tenax.fetch.browser.rules import is_request_needed
 
 ANY = {"Accept": "*/*", "Referer": "https://a.example/"}
 IMAGE = {"Accept": "image/avif,image/webp,*/*;q=0.8"}

@@ -6,7 +6,7 @@ import pytest
 
 from tenax.config import FetchConfig
 from tenax.fetch import Response
-from tenax.fetch.answer_record import (
+from tenax.fetch.answer import (
     MAX_HEADERS,
     MAX_HEADERS_CHARS,
     MAX_VALUE_CHARS,

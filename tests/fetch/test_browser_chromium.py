@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 import tenax
-from tenax.fetch.browser.folder import BrowserDirectory, remove_stale_directories
+from tenax.fetch.browser.chromium import BrowserDirectory, remove_stale_directories
 
 SOURCE = str(Path(tenax.__file__).parents[1])
 OWNER = (
-    "import sys; from tenax.fetch.browser.folder import BrowserDirectory; "
+    "import sys; from tenax.fetch.browser.chromium import BrowserDirectory; "
     "print(BrowserDirectory.create().path, flush=True); sys.stdin.read()"
 )
 

@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 
 from tenax.config import FetchConfig
-from tenax.fetch.fallback import fallback_transport, needs_browser
+from tenax.fetch.retry import fallback_transport, needs_browser
 from tenax.model import (
     Deferred,
     Failed,

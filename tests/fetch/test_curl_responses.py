@@ -7,7 +7,7 @@ from curl_cffi import CurlECode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.fetch.curl.errors import TransferResult, transfer_failure, transfer_proxy_error
+from tenax.fetch.curl.responses import TransferResult, transfer_failure, transfer_proxy_error
 from tenax.fetch.proxies import Proxy, ProxyScheme
 from tenax.model import FailureKind
 

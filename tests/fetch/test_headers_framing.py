@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.fetch.framing import Framing, merge_content_lengths, parse_framing
-from tenax.fetch.headers import Headers
+from tenax.fetch.headers import Framing, Headers, merge_content_lengths, parse_framing
 from tenax.model import Failed
 
 
