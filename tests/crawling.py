@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from tenax.clock import ManualClock
 from tenax.config import Config, DatabaseConfig, DiscoveryConfig, PolitenessConfig, Sites
+from tenax.crawl.after_visit import PageSimilarity
 from tenax.crawl.connectivity import NetworkState
-from tenax.crawl.duplicates import PageSimilarity
 from tenax.crawl.engine import Engine
 from tenax.crawl.reader.pool import InlineReaderPool
 from tenax.crawl.rules import CrawlRules

@@ -66,8 +66,8 @@ BACKEND_IMPORTS = {
 
 PURE = (
     "tenax.crawl.link_graph",
-    "tenax.crawl.page_record",
     "tenax.crawl.reader.messages",
+    "tenax.crawl.visits",
     "tenax.database.admission",
     "tenax.database.duplicates",
     "tenax.database.host_rows",

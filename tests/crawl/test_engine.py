@@ -223,7 +223,7 @@ async def test_a_host_that_goes_down_or_blocks_us_is_logged_once(
         crawl.web.pages.update(dict.fromkeys([SITE + path for path in paths], (403, "")))
         while await crawl.run() is Ending.MAX_IDLE:
             clock.advance(1000)
-    messages = [record.message for record in caplog.records if record.name == "tenax.crawl.host_log"]
+    messages = [record.message for record in caplog.records if record.name == "tenax.crawl.connectivity"]
     assert messages == [
         "host down, probing",
         "host is up again",

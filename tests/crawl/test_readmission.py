@@ -19,7 +19,7 @@ from tenax.cli.views.timeline import Explanation, headline
 from tenax.clock import ManualClock
 from tenax.config import Config, DatabaseConfig, PolitenessConfig, PoolConfig
 from tenax.crawl.api import Crawl
-from tenax.crawl.limit_check import recount_cut_offs
+from tenax.crawl.cut_offs import recount_cut_offs
 from tenax.crawl.location import Location
 from tenax.crawl.readmission import admission_bounds, readmit
 from tenax.crawl.wiring import open_database

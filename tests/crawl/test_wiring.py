@@ -13,7 +13,7 @@ import pytest
 import tenax
 from tenax.clock import ManualClock, ShiftedClock, SteadyClock
 from tenax.config import Config, DatabaseConfig, EventsConfig, RedisConfig
-from tenax.crawl.files import DATABASE_FILE
+from tenax.crawl import DATABASE_FILE
 from tenax.crawl.location import Location
 from tenax.crawl.wiring import _build_relays, _clock_tasks, _open_sharing
 from tenax.database.postgres import PostgresDatabase
@@ -99,7 +99,7 @@ LIGHT = """
 import sys
 import tenax.crawl.api
 from tenax.config import Config, Sites
-from tenax.crawl.duplicates import PageSimilarity
+from tenax.crawl.after_visit import PageSimilarity
 assert len(PageSimilarity(Sites(Config())).bands(bytes(128))) == 16
 unused = (
     *("selectolax", "tenax.extract.", "tenax.database.postgres", "tenax.hosts.redis", "tenax.events.kafka"),

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from tenax.clock import ManualClock
 from tenax.config import Config, Sites
+from tenax.crawl import DATABASE_FILE
 from tenax.crawl.app import App
-from tenax.crawl.files import DATABASE_FILE
 from tenax.crawl.location import Location
 from tenax.crawl.wiring import build_app
 from tenax.database import Admission

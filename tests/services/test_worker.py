@@ -13,10 +13,10 @@ from redis.asyncio import Redis
 
 from tenax.config import Config, WorkerConfig
 from tenax.crawl.location import crawl_location
+from tenax.crawl.seeds import add_seeds
 from tenax.crawl.wiring import open_database
 from tenax.database import Database
 from tenax.hosts.redis import keys
-from tenax.services.seeds import add_seeds
 from tenax.services.wiring import open_worker
 from tenax.services.worker import Worker, WorkerMetrics
 from tests.hostile.crawling import config_for

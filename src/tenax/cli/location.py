@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tenax.cli import settings
-from tenax.crawl.files import DATABASE_FILE
+from tenax.crawl import DATABASE_FILE
 from tenax.errors import DatabaseNotFound, UsageError
 
 if TYPE_CHECKING:

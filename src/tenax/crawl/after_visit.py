@@ -1,19 +1,25 @@
-"""Updates after a visit: the host's record, candidates from discovery, and the next visit of the page."""
+"""Updates after a visit: the host's record, new candidates, duplicates, and the recrawl plan of the page. Pure.
+
+For duplicates, `extract` computes and compares fingerprints and the database finds them; neither imports the other. For
+recrawls, `tenax.recrawl` learns rates and prices visits; this module translates visits for it. Each host has a daily
+budget of visits, and a price that rises while its pages ask for more.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 import msgspec
 
-from tenax.config import SiteConfig
+from tenax.config import DuplicatesConfig, RecrawlConfig, SiteConfig, Sites
 from tenax.crawl.discovery_candidates import count_withheld_guesses, guess_urls, robots_sitemap_candidates
-from tenax.crawl.duplicates import page_similarity
 from tenax.crawl.reader.messages import ExtractedPage
-from tenax.crawl.recrawl_plan import plan_recrawl
 from tenax.discovery.facets import is_combined, record_facet_page
 from tenax.discovery.series import SeriesPage, record_series_page, shape_of
+from tenax.extract.text.fingerprint import fingerprint_bands, fingerprint_similarity
 from tenax.fetch.answer import FetchResult
 from tenax.fetch.host_update import update_host
 from tenax.model import (
@@ -22,15 +28,233 @@ from tenax.model import (
     Claim,
     DeadLetter,
     Done,
+    Failed,
+    FailureKind,
     Fetched,
     GuessState,
     HostRecord,
     Outcome,
+    PageKind,
     Plan,
+    RecrawlCost,
+    Rejected,
     Reschedule,
+    StoredCopy,
+    Task,
     TransportKind,
+    Unchanged,
+    Value,
+)
+from tenax.recrawl.change_rates import Tally, prior_belief
+from tenax.recrawl.intervals import (
+    ChangeStatus,
+    IntervalBounds,
+    Observation,
+    initial_price,
+    next_price,
+    next_visit_at,
+    prior_kind,
+    update_history,
+    update_prior,
 )
 from tenax.urls.admit import Rules
+
+
+class PageSimilarity:
+    """Implements `tenax.database.Similarity`."""
+
+    def __init__(self, sites: Sites) -> None:
+        self._sites = sites
+
+    def rules(self, origin: str) -> DuplicatesConfig:
+        return self._sites.for_origin(origin).duplicates
+
+    def bands(self, fingerprint: bytes) -> tuple[int, ...]:
+        return fingerprint_bands(fingerprint)
+
+    def similarity(self, one: bytes, other: bytes) -> float:
+        return fingerprint_similarity(one, other)
+
+
+def page_similarity(one: bytes, other: bytes) -> float:
+    """The similarity of two fingerprints, from 0 to 1."""
+    return fingerprint_similarity(one, other)
+
+
+DAY_SECONDS = 86_400.0
+MIN_PRICE = 0.02
+"""Lower bound of the price, however few pages a host has: at this price a page that changes daily is visited two or
+three times a day, one that changes once a year every few days."""
+SAME_TEXT_SIMILARITY = 0.98
+"""Texts at least this similar count as equal: a counter or an advertisement differs."""
+LIST_HASH_CHARS = 16
+_GONE_KINDS = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
+
+
+class RecrawlPlan(Value, frozen=True):
+    """The recrawl plan of a page after a visit."""
+
+    recrawl_cost: RecrawlCost
+    change_history: ChangeHistory | None = None
+    next_visit_at: float | None = None
+    """When to recrawl the page; None: never."""
+    why: str = ""
+
+
+def plan_recrawl(
+    recrawl_cost: RecrawlCost,
+    claim: Claim,
+    answer: FetchResult,
+    outcome: Outcome,
+    extracted: ExtractedPage | None,
+    now: float,
+    config: RecrawlConfig,
+    similarity: float | None,
+) -> RecrawlPlan:
+    """`similarity` is that of the page's text to the stored copy; None when they were not compared."""
+    stored_copy = claim.stored_copy
+    before = stored_copy.change_history if stored_copy is not None else None
+    status = _change_status(outcome, stored_copy, extracted, similarity)
+    if status is None:
+        return _plan_after_failure(recrawl_cost, before, claim.task, outcome, now, config)
+    observation = _build_observation(status, answer, extracted, claim, now)
+    bounds = _interval_bounds(config)
+    kind = prior_kind(observation, now)
+    tally = Tally(recrawl_cost.priors.get(kind, ()))
+    after = update_history(before, observation, now, bounds, prior_belief(kind, tally))
+    if after is None:
+        return RecrawlPlan(recrawl_cost)
+    if extracted is not None and extracted.url_list:
+        after = msgspec.structs.replace(after, list_hash=extracted.content_hash[:LIST_HASH_CHARS])
+    recrawl_cost = _store_tally(recrawl_cost, kind, update_prior(tally, before, after))
+    price = max(recrawl_cost.price, MIN_PRICE)
+    if status is ChangeStatus.FIRST:  # while pages are still found, they must not ask for more than the budget
+        price = max(price, initial_price(claim.host.page_count, config.visits_per_day))
+    at, why = next_visit_at(after, now, bounds, price)
+    recrawl_cost = _update_price(recrawl_cost, claim, before, at - now, now, config, price)
+    return RecrawlPlan(recrawl_cost, msgspec.structs.replace(after, planned_seconds=round(at - now)), at, why)
+
+
+def _plan_after_failure(
+    recrawl_cost: RecrawlCost,
+    before: ChangeHistory | None,
+    task: Task,
+    outcome: Outcome,
+    now: float,
+    config: RecrawlConfig,
+) -> RecrawlPlan:
+    """The page existed and could not be fetched: nothing is learned, and one bad day does not end its recrawls."""
+    if before is None or not _is_page_failure(outcome):
+        return RecrawlPlan(recrawl_cost, before)
+    # Attempts in quick succession count as one failure.
+    after = msgspec.structs.replace(
+        before, tried_at=now, misses=before.misses + (not task.attempt or not before.misses)
+    )
+    at, why = next_visit_at(after, now, _interval_bounds(config), max(recrawl_cost.price, MIN_PRICE))
+    return RecrawlPlan(recrawl_cost, after, at, why)
+
+
+def _is_page_failure(outcome: Outcome) -> bool:
+    """Whether this page failed, not its host or our own pace."""
+    if isinstance(outcome, Failed):
+        return not outcome.is_site_wide and outcome.kind is not FailureKind.RATE_LIMITED
+    return isinstance(outcome, Rejected)
+
+
+def _change_status(
+    outcome: Outcome, stored_copy: StoredCopy | None, extracted: ExtractedPage | None, similarity: float | None
+) -> ChangeStatus | None:
+    """What the visit found; None when the page was not checked."""
+    match outcome:
+        case Fetched() if stored_copy is None or stored_copy.change_history is None:
+            return ChangeStatus.FIRST
+        case Fetched(url_list=url_list) if url_list and extracted is not None:
+            known = (
+                stored_copy.change_history.list_hash
+                if stored_copy is not None and stored_copy.change_history is not None
+                else ""
+            )
+            return ChangeStatus.UNCHANGED if known == extracted.content_hash[:LIST_HASH_CHARS] else ChangeStatus.CHANGED
+        case Fetched() if extracted is not None and stored_copy is not None:
+            is_same = extracted.content_hash == stored_copy.content_hash or (similarity or 0.0) >= SAME_TEXT_SIMILARITY
+            return ChangeStatus.UNCHANGED if is_same else ChangeStatus.CHANGED
+        case Unchanged(why=""):
+            return ChangeStatus.UNCHANGED
+        case Failed(kind=kind) if kind in _GONE_KINDS:
+            return ChangeStatus.GONE
+        case _:
+            return None
+
+
+def _build_observation(
+    status: ChangeStatus, answer: FetchResult, extracted: ExtractedPage | None, claim: Claim, now: float
+) -> Observation:
+    stored_copy, task = claim.stored_copy, claim.task
+    announced_at = now if task.is_announced else None
+    headers = answer.response.headers if answer.response is not None else None
+    changed_at = parse_http_time(headers.get("Last-Modified")) if headers is not None else None
+    if extracted is None:
+        kind = (stored_copy.kind if stored_copy is not None else None) or PageKind.OTHER
+        return Observation(status, kind, changed_at, lastmod_at=announced_at, has_validator=True)
+    return Observation(
+        status,
+        PageKind.HUB if extracted.url_list else extracted.kind,
+        parse_iso_time(extracted.modified) or changed_at,
+        parse_iso_time(extracted.published),
+        announced_at,
+        task.changefreq,
+        has_validator=headers is not None and bool(headers.get("ETag") or headers.get("Last-Modified")),
+    )
+
+
+def _store_tally(recrawl_cost: RecrawlCost, kind: PageKind, tally: Tally) -> RecrawlCost:
+    if not tally.weights:
+        return recrawl_cost
+    sums = tuple(float(f"{weight:.5g}") for weight in tally.weights)  # more digits than are significant
+    return msgspec.structs.replace(recrawl_cost, priors={**recrawl_cost.priors, kind: sums})
+
+
+def _update_price(
+    recrawl_cost: RecrawlCost,
+    claim: Claim,
+    before: ChangeHistory | None,
+    seconds: float,
+    now: float,
+    config: RecrawlConfig,
+    price: float,
+) -> RecrawlCost:
+    """The host's budget and price after one of its pages was planned again."""
+    planned = recrawl_cost.planned_per_day + DAY_SECONDS / max(seconds, 1.0)
+    if before is not None and before.planned_seconds:
+        planned -= DAY_SECONDS / before.planned_seconds
+    elapsed = (now - recrawl_cost.priced_at) / DAY_SECONDS if recrawl_cost.priced_at else 0.0
+    priced = next_price(price, max(planned, 0.0), claim.waiting or 0, config.visits_per_day, elapsed)
+    return msgspec.structs.replace(
+        recrawl_cost, price=max(priced, MIN_PRICE), priced_at=now, planned_per_day=max(planned, 0.0)
+    )
+
+
+def _interval_bounds(config: RecrawlConfig) -> IntervalBounds:
+    return IntervalBounds(config.min_interval_seconds, config.max_interval_seconds)
+
+
+def parse_http_time(text: str | None) -> float | None:
+    """An HTTP date as seconds since 1970; None when it is not one."""
+    try:
+        return parsedate_to_datetime(text).timestamp() if text else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def parse_iso_time(text: str | None) -> float | None:
+    """An ISO 8601 date or time; without a zone it is UTC."""
+    try:
+        at = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+    if at is None:
+        return None
+    return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()
 
 
 class VisitUpdate(NamedTuple):

@@ -1,7 +1,8 @@
-"""Detects that the network is down. The crawl then waits instead of blaming the hosts.
+"""Detects that the network is down, and logs hosts that go down or come back.
 
-`NetworkState` is pure: from the outcomes of visits and the results of probes it says when to probe and whether the
-network is down. `probe_network` connects to the probes. `NetworkMonitor` combines the two and pauses the crawl.
+While the network is down, the crawl waits instead of blaming the hosts. `NetworkState` is pure: from the outcomes of
+visits and the results of probes it says when to probe and whether the network is down. `probe_network` connects to the
+probes. `NetworkMonitor` combines the two and pauses the crawl.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from contextlib import suppress
 from tenax.clock import Clock
 from tenax.config import ResilienceConfig
 from tenax.errors import ConfigError, NetworkLost
-from tenax.model import Failed, FailureKind, Fetched, Outcome, Redirected, Rejected, Unchanged, Value
+from tenax.model import Failed, FailureKind, Fetched, HostRecord, Outcome, Redirected, Rejected, Unchanged, Value
 from tenax.runtime.open_files import is_out_of_files
 
 log = logging.getLogger(__name__)
@@ -268,3 +269,21 @@ async def _probe_error(name: str, host: str, port: int) -> tuple[str, str | None
     with suppress(OSError):
         await writer.wait_closed()
     return name, None
+
+
+def log_host_change(before: HostRecord, host: HostRecord, now: float) -> None:
+    """Log an outage, its end, and a block. A continuing outage is not logged again."""
+    if (before.breaker == "closed") != (host.breaker == "closed"):
+        log.info(
+            "host is up again" if host.breaker == "closed" else "host down, probing",
+            extra={
+                "host": host.origin,
+                "why": host.backoff_reason,
+                "backoff_seconds": round(max(host.next_at - now, 0)),
+            },
+        )
+    elif host.next_at > before.next_at and host.backoff_reason.startswith("cooldown"):
+        log.info(
+            "host backing off",
+            extra={"host": host.origin, "why": host.backoff_reason, "backoff_seconds": round(host.next_at - now)},
+        )

@@ -12,18 +12,15 @@ import msgspec
 
 from tenax.clock import Clock
 from tenax.config import CrawlConfig, SiteConfig, Sites
-from tenax.crawl import page_record
-from tenax.crawl.after_visit import VisitUpdate, apply_visit
+from tenax.crawl import visits
+from tenax.crawl.after_visit import VisitUpdate, apply_visit, page_similarity
 from tenax.crawl.connectivity import PAUSE_REASON as NETWORK
-from tenax.crawl.connectivity import NetworkState
+from tenax.crawl.connectivity import NetworkState, log_host_change
 from tenax.crawl.discovery_candidates import repeat_reason
-from tenax.crawl.duplicates import page_similarity
-from tenax.crawl.host_log import log_host_change
-from tenax.crawl.open_visits import OpenVisits
 from tenax.crawl.reader.messages import ExtractedPage, unreadable_page
 from tenax.crawl.reader.pool import ReaderFailed, ReaderPool
 from tenax.crawl.rules import CrawlRules
-from tenax.crawl.skip_rules import defer_outcome, skip_outcome
+from tenax.crawl.visits import OpenVisits, defer_outcome, skip_outcome
 from tenax.database import Admission, Database
 from tenax.errors import CommitUnknown, LeaseLost, NoSeedReachable, TenaxError
 from tenax.fetch.answer import FetchResult
@@ -154,7 +151,7 @@ class Engine:
         room = self.bodies.open_reservation()
         try:
             visit = await self.visit(claim, room)
-            room.resize(page_record.visit_bytes(visit))
+            room.resize(visits.visit_bytes(visit))
             admission = await self.database.commit(visit)
             if admission.are_candidates_accepted:
                 self.reader_pool.mark_committed(claim.lease.number)
@@ -229,7 +226,7 @@ class Engine:
         if not isinstance(answer.outcome, Fetched) or response is None:
             return None
         await room.start_processing()
-        job = page_record.build_extract_job(claim, response, self.sites.for_origin(claim.host.origin), self.clock.now())
+        job = visits.build_extract_job(claim, response, self.sites.for_origin(claim.host.origin), self.clock.now())
         try:
             return await self.reader_pool.extract(job, await self.crawl_rules.current(), len(self.in_flight) - 1)
         except ReaderFailed as error:
@@ -255,7 +252,7 @@ class Engine:
         else:
             visit_update = await self._apply_visit(claim, answer, outcome, site, extracted, candidates)
         host, now = visit_update.host, self.clock.now()
-        etag, last_modified = page_record.response_validators(outcome, answer)
+        etag, last_modified = visits.response_validators(outcome, answer)
         plan = plan_task(
             outcome,
             claim.task,
@@ -273,13 +270,13 @@ class Engine:
             host=host,
             started_at=started_at,
             finished_at=now,
-            page=page_record.fetched_page(claim.task, answer, extracted, now - started_at)
+            page=visits.fetched_page(claim.task, answer, extracted, now - started_at)
             if isinstance(outcome, Fetched)
             else None,
             candidates=candidates + visit_update.candidates,
             refusals={**(extracted.refusals if extracted is not None else {}), **visit_update.cut_off},
             new_in_links=extracted.new_in_links if extracted is not None else {},
-            fetch=page_record.build_fetch_record(answer, extracted),
+            fetch=visits.build_fetch_record(answer, extracted),
             etag=etag,
             last_modified=last_modified,
             change_notices=extracted.change_notices if extracted is not None else (),

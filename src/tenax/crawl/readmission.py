@@ -16,8 +16,8 @@ import msgspec
 
 from tenax import logs
 from tenax.config import Config, DiscoveryConfig, Sites
+from tenax.crawl.cut_offs import NON_LINK_LIMITS, PAGE_BATCH_SIZE, SITEMAP_LIMIT, has_stored_links, iterate_batches
 from tenax.crawl.discovery_candidates import FEED_PATHS, due_candidates, robots_sitemap_candidates
-from tenax.crawl.limit_check import NON_LINK_LIMITS, PAGE_BATCH_SIZE, SITEMAP_LIMIT, has_stored_links, iterate_batches
 from tenax.database import CutOffPage, Database, PageLinks
 from tenax.database.page_codec import unpack_links
 from tenax.model import (

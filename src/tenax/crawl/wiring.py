@@ -18,11 +18,11 @@ import msgspec
 from tenax.clock import Clock, ShiftedClock, SteadyClock, follow_server_clock
 from tenax.config import Config, Sites
 from tenax.config.sites import SITE_SETTINGS, encode_site_settings
+from tenax.crawl import DATABASE_FILE
+from tenax.crawl.after_visit import PageSimilarity
 from tenax.crawl.app import App, BackgroundTask, Closable
 from tenax.crawl.connectivity import NetworkMonitor, NetworkState
-from tenax.crawl.duplicates import PageSimilarity
 from tenax.crawl.engine import Engine
-from tenax.crawl.files import DATABASE_FILE
 from tenax.crawl.location import Location
 from tenax.crawl.reader.pool import build_reader_pool
 from tenax.crawl.rules import CrawlRules

@@ -11,7 +11,7 @@ import msgspec
 
 from tenax.clock import Clock, SteadyClock
 from tenax.config import Config, Sites
-from tenax.crawl.files import DATABASE_FILE
+from tenax.crawl import DATABASE_FILE
 from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
 from tenax.crawl.reader.read_page import extract_page
 from tenax.crawl.rules import load_rules

@@ -9,8 +9,8 @@ import pytest
 
 from tenax.cli import main
 from tenax.cli.commands import seed
+from tenax.crawl.seeds import AddedSeeds
 from tenax.database import Admission, Status
-from tenax.services.seeds import AddedSeeds
 
 BACKING_OFF = Status(created_at=0.0, now=0.0)
 BUSY = Status(created_at=0.0, now=0.0, is_running=True, workers=3)

@@ -27,7 +27,7 @@ from tenax.crawl.reader.pool import (
     ReaderPool,
     build_reader_pool,
 )
-from tenax.crawl.reader.progress import ReaderProgress
+from tenax.crawl.reader.worker import ReaderProgress
 from tenax.model import FailureKind
 from tenax.urls.admit import Rules, build_rules
 from tests.loops import FAULT_SECONDS, reached, rounds, turn

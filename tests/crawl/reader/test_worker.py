@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import tenax
-from tenax.crawl.reader.progress import ReaderProgress
+from tenax.crawl.reader.worker import ReaderProgress
 
 ENVIRONMENT = {"PYTHONPATH": str(Path(tenax.__file__).parents[1])}
 LIGHT = """
@@ -46,7 +46,7 @@ def test_what_it_leaves_word_of_outlives_it() -> None:
     progress = ReaderProgress.create()
     code = f"""
 import os, signal
-from tenax.crawl.reader.progress import ReaderProgress
+from tenax.crawl.reader.worker import ReaderProgress
 progress = ReaderProgress({progress.fileno})
 for _ in range(3):
     progress.begin()

@@ -62,13 +62,13 @@ async def _load_explanation(location: Location, config: Config, typed_url: str) 
 
 async def explain_url(database: Database, typed_url: str) -> Explanation:
     """Everything known about this URL: its database records and the verdicts of the crawl's rules."""
-    from tenax.cli.link_search import search_links
     from tenax.cli.views.timeline import Explanation
     from tenax.cli.views.url_spelling import describe_normalization
     from tenax.clock import SteadyClock
     from tenax.config.sites import SITE_SETTINGS, decode_site_settings
+    from tenax.crawl.cut_offs import search_links
     from tenax.crawl.rules import load_rules
-    from tenax.crawl.seed_check import load_allowed
+    from tenax.crawl.seeds import load_allowed
     from tenax.text.masking import mask_url
     from tenax.urls.describe_admission import rule_verdicts
     from tenax.urls.normalize import normalize_options

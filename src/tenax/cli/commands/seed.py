@@ -13,8 +13,8 @@ from tenax.errors import UsageError
 if TYPE_CHECKING:
     from tenax.config import Config, SettingValue
     from tenax.crawl.location import Location
+    from tenax.crawl.seeds import AddedSeeds
     from tenax.database import Status
-    from tenax.services.seeds import AddedSeeds
 
 _MAX_ORIGINS_SHOWN = 3
 
@@ -78,8 +78,8 @@ async def _add_seeds(
 
     from tenax.cli.commands.status import resume_command
     from tenax.cli.stored_options import store_more_settings
+    from tenax.crawl.seeds import add_seeds
     from tenax.crawl.wiring import open_clock, open_database
-    from tenax.services.seeds import add_seeds
 
     clock = await open_clock(location, config)
     database = await open_database(location, read_only=False, config=config, clock=clock)

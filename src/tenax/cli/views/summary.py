@@ -7,7 +7,7 @@ import os
 from tenax.cli.options import CrawlOptions
 from tenax.cli.views import format_values
 from tenax.cli.views.tables import TextStyle, format_pairs, sanitize_text, terminal_width, wrap_list
-from tenax.crawl.files import DATABASE_FILE
+from tenax.crawl import DATABASE_FILE
 from tenax.database import Status
 from tenax.model import Ending, Progress, Value, limit_setting
 from tenax.text.escaping import quote_shell_word

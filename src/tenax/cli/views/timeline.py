@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tenax.cli.link_search import CutOff, LinkingPage, LinkSearch
 from tenax.cli.views import format_values
 from tenax.cli.views.format_host import guess_lines, next_request_line, robots_lines, state_lines
 from tenax.cli.views.format_source import describe_source, find_url_list_kind, is_missed_guess
 from tenax.cli.views.format_visit import outcome_text, visit_lines
 from tenax.cli.views.tables import TextStyle, sanitize_text, terminal_width, wrap_paragraph
+from tenax.crawl.cut_offs import CutOff, LinkingPage, LinkSearch
 from tenax.database import TaskState, UrlHistory, VisitRecord
 from tenax.model import NEEDS_BROWSER, Fetched, HostRecord, Page, PageKind, Source, Value, limit_setting
 from tenax.urls.describe_admission import RuleVerdict

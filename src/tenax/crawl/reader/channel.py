@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tenax.crawl.reader.messages import HEADER, ExtractedPage, ExtractJob, ReaderBatch, decode_pages, encode_batch
-from tenax.crawl.reader.progress import ReaderProgress
+from tenax.crawl.reader.worker import ReaderProgress
 from tenax.urls.admit import Rules
 
 STALL_SECONDS = 10.0

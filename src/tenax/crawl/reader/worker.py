@@ -1,4 +1,4 @@
-"""A reader process: receives documents on its socket, sends back the extracted pages, and ends with the socket.
+"""A reader process: extracts documents from its socket, and leaves its progress in memory shared with its parent.
 
 Started by `pool.ProcessReaderPool` as `python -m tenax.crawl.reader.worker SOCKET_FD PROGRESS_FD`. A frame is a length
 in four bytes, then msgpack. An answer may be shorter than the batch: after a slow document the rest is left to others.
@@ -6,9 +6,12 @@ in four bytes, then msgpack. An answer may be shorter than the batch: after a sl
 
 from __future__ import annotations
 
+import mmap
+import os
 import signal
 import socket
 import sys
+import tempfile
 import time
 import traceback
 from typing import TYPE_CHECKING
@@ -20,6 +23,65 @@ if TYPE_CHECKING:
     from tenax.crawl.reader.read_page import Reader
     from tenax.urls.admit import Rules
 
+
+_BYTES = mmap.PAGESIZE
+
+
+MICROSECONDS = 1_000_000
+
+
+class ReaderProgress:
+    """Documents begun so far, whether the last one is still being read, and what the last one cost."""
+
+    def __init__(self, fileno: int) -> None:
+        self.fileno = fileno
+        self._shared = mmap.mmap(fileno, _BYTES)
+        self._numbers = memoryview(self._shared).cast("Q")
+
+    @classmethod
+    def create(cls) -> ReaderProgress:
+        """For a reader about to be started, which inherits `fileno`."""
+        if hasattr(os, "memfd_create"):
+            fileno = os.memfd_create("tenax-reader")
+        else:
+            with tempfile.TemporaryFile() as file:
+                fileno = os.dup(file.fileno())
+        try:
+            os.ftruncate(fileno, _BYTES)
+            return cls(fileno)  # which opens its own descriptor
+        except OSError:
+            os.close(fileno)
+            raise
+
+    @property
+    def started_count(self) -> int:
+        return self._numbers[0]
+
+    @property
+    def is_extracting(self) -> bool:
+        return bool(self._numbers[1])
+
+    @property
+    def last_cpu_seconds(self) -> float:
+        """CPU time of the last document that was read to its end."""
+        return self._numbers[2] / MICROSECONDS
+
+    def begin(self) -> None:
+        self._numbers[0] += 1
+        self._numbers[1] = 1
+
+    def record_cpu_time(self, cpu_seconds: float) -> None:
+        self._numbers[2] = int(cpu_seconds * MICROSECONDS)
+
+    def end(self) -> None:
+        self._numbers[1] = 0
+
+    def close(self) -> None:
+        self._numbers.release()
+        self._shared.close()
+        os.close(self.fileno)
+
+
 MAX_BATCH_CPU_SECONDS = 0.25
 """After this much CPU time a batch is answered as far as it is done, so that its other documents need not wait."""
 KILL_MARGIN_SECONDS = 1.0
@@ -30,7 +92,6 @@ def serve(channel: socket.socket, progress_fileno: int) -> None:
     # Imported with garbage collection paused, because all of it stays.
     with pause_collection():
         from tenax.crawl.reader.messages import HEADER, decode_batch, encode_pages_into, max_cpu_seconds
-        from tenax.crawl.reader.progress import ReaderProgress
         from tenax.crawl.reader.read_page import Reader
         from tenax.runtime.cpu_time import ProcessLimit, keep_signal
     configure_memory()

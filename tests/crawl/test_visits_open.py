@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tenax.crawl.open_visits import OpenVisits
+from tenax.crawl.visits import OpenVisits
 from tenax.model import Claim, HostRecord, Lease, Priority, Source, Task
 
 NOW = 1_772_000_000.0

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tenax.config import Config, DuplicatesConfig, Sites
-from tenax.crawl.duplicates import PageSimilarity
+from tenax.crawl.after_visit import PageSimilarity
 from tenax.extract.text.fingerprint import BANDS, near_fingerprint
 
 TEXT = "The harbour master lost her key on a morning in March, and nobody saw who found it by the old crane."

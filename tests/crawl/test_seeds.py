@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tenax.config import GuardConfig
-from tenax.crawl.seed_check import SeedCheck, check_seeds
+from tenax.crawl.seeds import SeedCheck, check_seeds
 from tenax.errors import NoSeedReachable
 from tenax.fetch.dns import LookupResult, UnknownHost
 from tenax.urls.normalize import NormalizeOptions

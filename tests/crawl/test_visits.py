@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tenax.config import Config
-from tenax.crawl.skip_rules import MAX_PREDECESSOR_WAIT_SECONDS, RECHECK_SECONDS, defer_outcome, skip_outcome
+from tenax.crawl.visits import MAX_PREDECESSOR_WAIT_SECONDS, RECHECK_SECONDS, defer_outcome, skip_outcome
 from tenax.model import (
     Claim,
     Deferred,

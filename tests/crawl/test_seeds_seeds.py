@@ -10,10 +10,10 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import Config, CrawlConfig, DatabaseConfig, GuardConfig, UrlsConfig
 from tenax.crawl.rules import load_rules
+from tenax.crawl.seeds import AddedSeeds, add_seeds, find_refused_origins
 from tenax.database import Admission
 from tenax.database.sqlite import SqliteDatabase
 from tenax.model import Refused
-from tenax.services.seeds import AddedSeeds, add_seeds, find_refused_origins
 from tenax.urls.admit import Rules, build_rules
 from tests.contracts.database import FixedPace, claimed, visit_of
 

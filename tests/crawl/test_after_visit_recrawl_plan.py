@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from tenax.config import RecrawlConfig
+from tenax.crawl.after_visit import DAY_SECONDS, MIN_PRICE, RecrawlPlan, parse_http_time, parse_iso_time, plan_recrawl
 from tenax.crawl.reader.messages import ExtractedPage
-from tenax.crawl.recrawl_plan import DAY_SECONDS, MIN_PRICE, RecrawlPlan, parse_http_time, parse_iso_time, plan_recrawl
 from tenax.fetch import Response
 from tenax.fetch.answer import FetchResult
 from tenax.fetch.headers import Headers
