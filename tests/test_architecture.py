@@ -50,7 +50,6 @@ BACKENDS = (
     "tenax.fetch.browser",
     "tenax.hosts.redis",
     "tenax.services.page_fetcher.redis_queue",
-    "tenax.services.page_fetcher.redis_status",
     "tenax.services.scheduler.redis_store",
 )
 BACKEND_IMPORTS = {
@@ -61,7 +60,7 @@ BACKEND_IMPORTS = {
     ("tenax.crawl.app", "tenax.hosts.records"): "passes it to the progress views",
     ("tenax.hosts.redis.sharing", "tenax.hosts.records"): "receives the one that replaces Redis during an outage",
     ("tenax.hosts.redis.records", "tenax.hosts.records"): "uses it while Redis is unavailable",
-    ("tenax.services.page_fetcher.redis_status", "tenax.hosts.redis"): "only reads what is stored there",
+    ("tenax.services.page_fetcher.redis_queue", "tenax.hosts.redis"): "only reads what is stored there",
 }
 
 PURE = (
@@ -104,13 +103,10 @@ PURE = (
     "tenax.hosts.robots_index",
     "tenax.hosts.rules",
     "tenax.hosts.throttle",
-    "tenax.services.page_fetcher.backoff",
     "tenax.services.page_fetcher.disposition",
-    "tenax.services.page_fetcher.events",
+    "tenax.services.page_fetcher.host_queue",
     "tenax.services.page_fetcher.intake",
-    "tenax.services.page_fetcher.items",
     "tenax.services.page_fetcher.redis_scripts",
-    "tenax.services.page_fetcher.scheduler",
     "tenax.services.page_fetcher.settings",
     "tenax.services.page_fetcher.status",
     "tenax.services.scheduler.plan",

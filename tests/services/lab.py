@@ -16,8 +16,8 @@ from redis import Redis
 from tenax.clock import Clock
 from tenax.config import Config, SettingValue, load_config
 from tenax.runtime.cancellation import Pause, pause
-from tenax.services.page_fetcher.counters import PageFetcherMetrics
 from tenax.services.page_fetcher.fetcher import PageFetcher
+from tenax.services.page_fetcher.in_flight import PageFetcherMetrics
 from tenax.services.wiring import open_page_fetcher
 from tests.servers.kafka import KafkaBroker
 from tests.site.server import Site

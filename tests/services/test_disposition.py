@@ -22,7 +22,7 @@ from tenax.model import (
     TransportKind,
 )
 from tenax.services.page_fetcher.disposition import GiveUp, PutBack, Skip, Step, Wait, encode_reason, next_step
-from tenax.services.page_fetcher.items import Item, parse_item
+from tenax.services.page_fetcher.intake import Item, parse_item
 
 NOW = 1_750_000_000.0
 SITE = Sites(Config()).for_host("")

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tenax.services.page_fetcher.counters import PageFetcherMetrics
+from tenax.services.page_fetcher.in_flight import PageFetcherMetrics
 from tests.hostile.by_hand import Days
 from tests.services.lab import Lab, until
 from tests.services.test_outage import HEALTHY, HOUR, PACE, PATHS, Leaping

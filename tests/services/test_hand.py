@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tenax.config import Config, SettingValue, Sites, load_config
 from tenax.hosts.rules import HostPace
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
-from tenax.services.page_fetcher.items import Item, parse_item
-from tenax.services.page_fetcher.scheduler import HostQueue
+from tenax.services.page_fetcher.host_queue import HostQueue
+from tenax.services.page_fetcher.intake import Item, parse_item
 
 NOW = 1_750_000_000.0
 ROBOTS = RobotsCopy(RobotsVerdict.ALLOW_ALL, NOW, NOW + 1e6)

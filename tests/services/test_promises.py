@@ -7,8 +7,7 @@ import asyncio
 import pytest
 
 from tenax.clock import ManualClock
-from tenax.services.page_fetcher.counters import PageFetcherMetrics
-from tenax.services.page_fetcher.maintenance import Maintenance
+from tenax.services.page_fetcher.in_flight import Maintenance, PageFetcherMetrics
 from tenax.services.page_fetcher.redis_queue import RedisQueue
 from tenax.services.wiring import open_page_fetcher
 from tests.services.lab import QUEUE, Lab, until

@@ -9,7 +9,7 @@ import pytest
 
 from tenax.runtime.cancellation import cancel_and_wait
 from tenax.services.page_fetcher import fetcher as fetcher_module
-from tenax.services.page_fetcher.counters import PageFetcherMetrics
+from tenax.services.page_fetcher.in_flight import PageFetcherMetrics
 from tenax.services.page_fetcher.redis_queue import RedisQueue
 from tenax.services.redis_connection import create_redis_client
 from tenax.services.wiring import open_page_fetcher

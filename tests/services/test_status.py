@@ -13,7 +13,7 @@ import pytest
 from tenax.cli.commands.page_fetcher import format_status
 from tenax.cli.views.tables import TextStyle
 from tenax.model import HostRecord
-from tenax.services.page_fetcher.redis_status import MAX_HOSTS, read_queue_status
+from tenax.services.page_fetcher.redis_queue import MAX_HOSTS, read_queue_status
 from tenax.services.page_fetcher.status import (
     FetcherStatus,
     HostStatus,

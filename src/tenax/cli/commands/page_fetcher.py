@@ -61,7 +61,7 @@ async def _run_page_fetcher(config: Config) -> None:
     from tenax.cli.signals import stop_on_signals
     from tenax.logs import logger
     from tenax.metrics import PAGE_FETCHER_METRICS, run_metrics_server
-    from tenax.services.page_fetcher.counters import PageFetcherMetrics
+    from tenax.services.page_fetcher.in_flight import PageFetcherMetrics
     from tenax.services.startup import StopSignal, open_when_available
     from tenax.services.wiring import open_page_fetcher
 

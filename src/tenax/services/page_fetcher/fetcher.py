@@ -1,13 +1,13 @@
-"""The loop: visit due items, publish the results, and probe hosts that were down."""
+"""The loop: visit due items, publish the results, probe hosts that were down; and its cache of host records."""
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -25,14 +25,19 @@ from tenax.logs import logger
 from tenax.model import Failed, FailureKind, HostRecord, Priority, Source, Task
 from tenax.runtime.cancellation import Pause, cancel_and_wait, pause, run_until_set
 from tenax.services.page_fetcher import EventLog, Queue
-from tenax.services.page_fetcher.backoff import HostBackoffs
-from tenax.services.page_fetcher.counters import Gauges, PageFetcherMetrics
-from tenax.services.page_fetcher.disposition import GiveUp, Keep, PutBack, Skip, Step, Wait, next_step
-from tenax.services.page_fetcher.events import build_outgoing_page
-from tenax.services.page_fetcher.in_flight import InFlight
-from tenax.services.page_fetcher.items import Item
-from tenax.services.page_fetcher.maintenance import Maintenance
-from tenax.services.page_fetcher.scheduler import HostQueue
+from tenax.services.page_fetcher.disposition import (
+    GiveUp,
+    Keep,
+    PutBack,
+    Skip,
+    Step,
+    Wait,
+    build_outgoing_page,
+    next_step,
+)
+from tenax.services.page_fetcher.host_queue import HostBackoffs, HostQueue
+from tenax.services.page_fetcher.in_flight import Gauges, InFlight, Maintenance, PageFetcherMetrics
+from tenax.services.page_fetcher.intake import Item
 
 log = logger(__name__)
 
@@ -306,3 +311,74 @@ class PageFetcher:
             failures_in_a_row=self._backoffs.max_consecutive_failures(self._clock.now()),
             backoff_seconds=max((record.breaker_backoff_seconds for record in down), default=0.0),
         )
+
+
+CACHE_SECONDS = 1.0
+"""How long a local record of a host without a rate limit is used before the shared one is read again."""
+MAX_HOSTS = 10_000
+
+
+class LocalHosts(Protocol):
+    """The host records of this process."""
+
+    def acquire(self, record: HostRecord) -> HostRecord: ...
+
+    def get(self, origin: str) -> HostRecord | None: ...
+
+    def put(self, record: HostRecord) -> None: ...
+
+
+class CachedHosts:
+    """`Hosts` that read the shared records at every visit of a host with a rate limit, and rarely without one.
+
+    Without a rate limit, the next request does not depend on a page that came. It depends on a failure, a backoff or a
+    new robots.txt, so these are shared at once.
+    """
+
+    def __init__(self, shared: Hosts, local_hosts: LocalHosts, clock: Clock, is_unpaced: Callable[[str], bool]) -> None:
+        """`local_hosts` is the cache in front of `shared`."""
+        self._shared = shared
+        self._local_hosts = local_hosts
+        self._clock = clock
+        self._is_unpaced = is_unpaced
+        self._fetched_at: dict[str, float] = {}
+
+    async def acquire(self, record: HostRecord) -> HostRecord:
+        origin, now = record.origin, self._clock.now()
+        if not self._is_unpaced(origin):
+            return await self._shared.acquire(record)
+        if now < self._fetched_at.get(origin, 0.0) + CACHE_SECONDS:
+            return self._local_hosts.acquire(record)
+        if len(self._fetched_at) >= MAX_HOSTS:
+            self._fetched_at.clear()
+        self._fetched_at[origin] = now
+        return await self._shared.acquire(record)
+
+    def get(self, origin: str) -> HostRecord | None:
+        return self._shared.get(origin)
+
+    async def update(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
+        if self._is_unpaced(origin):
+            before = self._local_hosts.get(origin) or fallback
+            after = rule(before)
+            if has_only_counter_changes(before, after, self._clock.now()):
+                self._local_hosts.put(after)
+                return after
+        return await self._shared.update(origin, fallback, rule)
+
+    def release(self, origin: str) -> None:
+        self._shared.release(origin)
+
+
+def has_only_counter_changes(before: HostRecord, after: HostRecord, now: float) -> bool:
+    """Whether only the counts of pages and successes have changed, and the host may be requested at once."""
+    if after.next_at > now:
+        return False
+    same = msgspec.structs.replace(
+        after,
+        next_at=before.next_at,
+        page_count=before.page_count,
+        successes_in_a_row=before.successes_in_a_row,
+        backoff_reason=before.backoff_reason,
+    )
+    return same == before

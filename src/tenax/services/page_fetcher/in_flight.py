@@ -1,25 +1,79 @@
-"""The items of this worker: claimed from the queue, waiting or being published, until they are settled."""
+"""The items of this worker from claim to settlement: counters, heartbeats, and recovery of dead workers' items.
+
+Counters are written by the event loop and read by the exporter's thread.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from tenax.clock import Clock
 from tenax.config import PageFetcherConfig
 from tenax.hosts import Hosts
 from tenax.logs import logger
+from tenax.metrics import Histogram
 from tenax.model import HostRecord
-from tenax.runtime.cancellation import pause
-from tenax.services.page_fetcher import DeadLetterItem, EventLog, Queue
-from tenax.services.page_fetcher.backoff import HostBackoffs
-from tenax.services.page_fetcher.counters import PageFetcherMetrics
+from tenax.runtime.cancellation import Pause, pause
+from tenax.services.page_fetcher import DeadLetterItem, EventLog, Queue, QueueSizes, WorkerStatus
 from tenax.services.page_fetcher.disposition import encode_reason
-from tenax.services.page_fetcher.intake import WINDOW_SIZE, Intake
-from tenax.services.page_fetcher.items import InvalidItem, Item, parse_item
+from tenax.services.page_fetcher.host_queue import HostBackoffs, HostQueue
+from tenax.services.page_fetcher.intake import WINDOW_SIZE, Intake, InvalidItem, Item, parse_item
 from tenax.services.page_fetcher.publisher import Publisher
-from tenax.services.page_fetcher.scheduler import HostQueue
+
+DURATION_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+CONTENT_BYTE_BUCKETS = tuple(1024.0 * 4**power for power in range(8))
+
+
+class Gauges(NamedTuple):
+    """The current state of the fetcher."""
+
+    in_flight: int = 0
+    breaker_state: int = 0
+    failures_in_a_row: int = 0
+    backoff_seconds: float = 0.0
+
+
+class PageFetcherMetrics:
+    def __init__(self) -> None:
+        self.fetched = 0
+        self.failed = 0
+        self.skipped = 0
+        self.requeued = 0
+        self.retries = 0
+        self.dead_letters = 0
+        self.breakers_opened = 0
+        self.breakers_closed = 0
+        self.probes: Counter[str] = Counter(success=0, failure=0)
+        self.durations = Histogram(DURATION_BUCKETS)
+        self.content_bytes = Histogram(CONTENT_BYTE_BUCKETS)
+        self.sizes = QueueSizes(0, 0)
+        self.read_gauges: Callable[[], Gauges] = Gauges
+
+    def values(self) -> dict[str, float | dict[str, int] | Histogram]:
+        now = self.read_gauges()
+        return {
+            "page_fetcher_pages_fetched_total": self.fetched,
+            "page_fetcher_pages_failed_total": self.failed,
+            "page_fetcher_pages_skipped_robots_total": self.skipped,
+            "page_fetcher_pages_requeued_total": self.requeued,
+            "page_fetcher_retries_total": self.retries,
+            "page_fetcher_dlq_enqueued_total": self.dead_letters,
+            "page_fetcher_circuit_breaker_opened_total": self.breakers_opened,
+            "page_fetcher_circuit_breaker_closed_total": self.breakers_closed,
+            "page_fetcher_circuit_breaker_probes_total": dict(self.probes),
+            "page_fetcher_input_queue_size": self.sizes.queue,
+            "page_fetcher_dlq_size": self.sizes.dead_letters,
+            "page_fetcher_circuit_breaker_state": now.breaker_state,
+            "page_fetcher_circuit_breaker_consecutive_failures": now.failures_in_a_row,
+            "page_fetcher_circuit_breaker_current_backoff_seconds": now.backoff_seconds,
+            "page_fetcher_in_flight": now.in_flight,
+            "page_fetcher_fetch_duration_seconds": self.durations,
+            "page_fetcher_content_size_bytes": self.content_bytes,
+        }
+
 
 log = logger(__name__)
 
@@ -259,3 +313,54 @@ class InFlight:
             if self._claimed[raw] <= 0:
                 del self._claimed[raw]
         self.has_room.set()
+
+
+RECOVER_INTERVAL_SECONDS = 5.0
+"""A dead fetcher is noticed within this time after its lease expires."""
+SIZES_INTERVAL_SECONDS = 2.0
+
+
+class Maintenance:
+    def __init__(
+        self,
+        queue: Queue,
+        in_flight_items: InFlight,
+        config: PageFetcherConfig,
+        metrics: PageFetcherMetrics,
+        clock: Clock,
+        pause: Pause = pause,
+    ) -> None:
+        self._queue = queue
+        self._in_flight_items = in_flight_items
+        self._heartbeat_seconds = config.heartbeat_seconds
+        self._metrics = metrics
+        self._clock = clock
+        self._pause = pause
+
+    async def run(self, current_url: Callable[[], str]) -> None:
+        """Runs until cancelled; `current_url` returns a URL that is being fetched."""
+        beat_at = recover_at = 0.0
+        never = asyncio.Event()
+        while True:
+            now = self._clock.now()
+            self._metrics.sizes = await self._queue.sizes()
+            if now >= beat_at:
+                beat_at = now + self._heartbeat_seconds
+                await self._send_heartbeat(current_url())
+            if now >= recover_at:
+                recover_at = now + RECOVER_INTERVAL_SECONDS
+                await self.recover()
+            await self._pause(never, min(SIZES_INTERVAL_SECONDS, self._heartbeat_seconds))
+
+    async def recover(self) -> None:
+        count = await self._queue.recover_dead_workers()
+        if count:
+            log.warning("URLs of a dead page-fetcher requeued", count=count)
+
+    async def _send_heartbeat(self, url: str) -> None:
+        match await self._queue.send_heartbeat(url):
+            case WorkerStatus.EXPIRED:
+                count = await self._in_flight_items.drop_items()
+                log.warning("worker lease expired, re-registering", dropped=count)
+            case WorkerStatus.UNKNOWN:
+                await self._in_flight_items.reconcile()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tenax.model import HostRecord
-from tenax.services.page_fetcher.backoff import MAX_HOSTS, MIN_BACKOFF_SECONDS, PROBE_RETRY_SECONDS, HostBackoffs
+from tenax.services.page_fetcher.host_queue import MAX_HOSTS, MIN_BACKOFF_SECONDS, PROBE_RETRY_SECONDS, HostBackoffs
 
 NOW = 1_750_000_000.0
 A = "http://a.example"

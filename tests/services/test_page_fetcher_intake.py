@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.model import Hop
-from tenax.services.page_fetcher.items import InvalidItem, Item, parse_item, redirect_item
+from tenax.services.page_fetcher.intake import InvalidItem, Item, parse_item, redirect_item
 
 NOW = 1_750_000_000.0
 

@@ -10,7 +10,7 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.hosts.records import MemoryHosts, UnsharedHosts
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
-from tenax.services.page_fetcher.host_cache import CACHE_SECONDS, CachedHosts, has_only_counter_changes
+from tenax.services.page_fetcher.fetcher import CACHE_SECONDS, CachedHosts, has_only_counter_changes
 
 NOW = 1_750_000_000.0
 HOST = HostRecord(origin="http://a.example", domain="", next_at=NOW - 1, page_count=3)
