@@ -6,7 +6,7 @@ several documents in the same way, such as the sitemaps of a site.
 
 from __future__ import annotations
 
-from tenax.trace.values import Step, Trace, TraceRequest
+from tenax.trace.describe import Step, Trace, TraceRequest
 from tenax.trace.visit import trace_url
 
 __all__ = ["Step", "Trace", "TraceRequest", "trace_url"]

@@ -45,7 +45,7 @@ from tenax.model import (
 )
 from tenax.text.masking import mask_url
 from tenax.trace import describe
-from tenax.trace.values import Step, StoredState, Trace, TraceRequest
+from tenax.trace.describe import Step, StoredState, Trace, TraceRequest
 from tenax.urls.admit import Rules, build_rules, url_refusal
 from tenax.urls.normalize import WebUrl, normalize, normalize_options
 from tenax.urls.scope import parse_seed

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tenax.cli.views.tables import TextStyle
     from tenax.config import Config
     from tenax.discovery.feeds.read import Feed, FeedEntry
-    from tenax.trace.fetch_many import FetchedDocument, UrlFetcher
+    from tenax.trace.url_lists import FetchedDocument, UrlFetcher
     from tenax.urls.normalize import WebUrl
 
 NAME = "feed"
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _find_feed(url: WebUrl, config: Config) -> FoundFeed:
     from tenax.discovery.feeds.read import looks_like_feed
-    from tenax.trace.fetch_many import open_url_fetcher
+    from tenax.trace.url_lists import open_url_fetcher
 
     async with open_url_fetcher(url, config, on_wait=_show_wait) as fetcher:
         document = await _fetch_document(fetcher, url)

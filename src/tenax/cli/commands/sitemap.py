@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tenax.config import Config
     from tenax.discovery.sitemaps.read import SitemapEntry
     from tenax.model import Outcome
-    from tenax.trace.sitemaps import ListedUrl, SitemapResult, SitemapWalk
+    from tenax.trace.url_lists import ListedUrl, SitemapResult, SitemapWalk
     from tenax.urls.normalize import NormalizeOptions, WebUrl
 
 NAME = "sitemap"
@@ -55,8 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _list_sitemaps(url: WebUrl, config: Config, limit: int | None, *, is_json: bool) -> int:
     from tenax.cli.views.tables import TextStyle
-    from tenax.trace.fetch_many import open_url_fetcher
-    from tenax.trace.sitemaps import SitemapWalk
+    from tenax.trace.url_lists import SitemapWalk, open_url_fetcher
     from tenax.urls.normalize import normalize_options
 
     progress = _Progress()
@@ -134,7 +133,7 @@ class _SitemapPrinter:
 
     def _listed_urls(self, result: SitemapResult, entries: tuple[SitemapEntry, ...]) -> Iterator[ListedUrl]:
         from tenax.cli.views.format_values import pluralize
-        from tenax.trace.sitemaps import ListedUrl
+        from tenax.trace.url_lists import ListedUrl
         from tenax.urls.normalize import normalize
 
         invalid = 0

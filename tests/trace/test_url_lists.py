@@ -9,7 +9,7 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import Config, FetchConfig, PolitenessConfig
 from tenax.model import Deferred, Failed, FailureKind, Fetched, Refused, RobotsCopy, RobotsVerdict
-from tenax.trace.fetch_many import open_url_fetcher
+from tenax.trace.url_lists import open_url_fetcher
 from tenax.urls.normalize import NormalizeOptions, WebUrl, normalize
 from tests.site.hostile import moves, serves
 from tests.site.server import Behaviour, Site
