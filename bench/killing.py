@@ -28,8 +28,7 @@ from tenax.crawl.location import Location
 from tenax.crawl.wiring import open_database
 from tenax.database import PageFilter
 from tenax.demo.behaviours import host_behaviours
-from tenax.demo.server import DemoProcess
-from tenax.demo.site import expected_pages
+from tenax.demo.server import DemoProcess, expected_pages
 from tenax.model import Cursor
 
 ROOT = Path(__file__).parent.parent

@@ -99,7 +99,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("bench/discover_pages.py", "catalogue"): "a path of the simulated shop",
     ("bench/discover_traps.py", "catalogue"): "a path of the simulated shop",
     ("bench/validate.py", "held"): "pages held out from training, as machine learning calls it",
-    ("src/tenax/demo/render.py", "offer"): "an Offer of schema.org",
+    ("src/tenax/demo/pages.py", "offer"): "an Offer of schema.org",
     ("src/tenax/urls/traps.py", "lesson"): "a path of an online course",
     ("tests/bench/test_discover_site.py", "catalogue"): "a path of the simulated shop",
     ("tests/urls/test_normalize.py", "orders"): "the plural of order: query parameters in any order",

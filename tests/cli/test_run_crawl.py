@@ -18,8 +18,7 @@ from tenax.config import Config, CrawlConfig, LoadedConfig, LogConfig, Politenes
 from tenax.crawl.api import Crawl
 from tenax.crawl.location import Location
 from tenax.database import Status
-from tenax.demo import Site
-from tenax.demo.process import DemoProcess
+from tenax.demo import DemoProcess, Site
 from tenax.errors import DatabaseTimeout
 from tenax.model import Ending, HostBackoff, Progress
 

@@ -17,8 +17,7 @@ import pytest
 from tenax.config import Config, CrawlConfig, DatabaseConfig, MetricsConfig, PolitenessConfig, PoolConfig
 from tenax.crawl.api import Crawl, default_directory
 from tenax.demo import Site as Demo
-from tenax.demo.server import serve
-from tenax.demo.site import expected_pages
+from tenax.demo.server import expected_pages, serve
 from tenax.errors import ConfigError, DatabaseBusy, NoPagesStored, NoSeedReachable, SinkError, StorageFull, UsageError
 from tenax.model import Ending
 from tests.site.hostile import page, serves

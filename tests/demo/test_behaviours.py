@@ -11,7 +11,7 @@ import pytest
 import tenax.demo
 from tenax.demo import Answer, Request, Site
 from tenax.demo.behaviours import BEHAVIOURS, CALENDAR_YEAR, robots_txt, stored_paths
-from tenax.demo.site import respond
+from tenax.demo.server import respond
 
 SITE = Site(pages_per_host=30)
 ORIGINS = tuple(f"http://127.0.0.{number}:8000" for number in range(1, 7))

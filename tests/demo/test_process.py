@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tenax.demo import Site
-from tenax.demo.process import DemoProcess
+from tenax.demo import DemoProcess, Site
 from tenax.errors import UsageError
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -50,7 +49,7 @@ async def test_a_site_that_cannot_start_says_so() -> None:
 PARENT = """
 import asyncio, sys
 from tenax.demo import Site
-from tenax.demo.process import DemoProcess
+from tenax.demo import DemoProcess
 
 async def main():
     async with DemoProcess(Site(hosts=1, pages_per_host=24)) as demo:

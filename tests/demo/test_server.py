@@ -10,8 +10,7 @@ import msgspec
 import pytest
 
 from tenax.demo import Request, Site
-from tenax.demo.server import LogLine, serve
-from tenax.demo.site import respond
+from tenax.demo.server import LogLine, respond, serve
 from tenax.errors import UsageError
 
 SMALL = Site(hosts=1, pages_per_host=24)
@@ -119,7 +118,7 @@ async def test_a_cut_body_is_shorter_than_announced() -> None:
 async def test_a_drip_goes_on_until_the_client_leaves_and_does_not_hold_up_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tenax.demo.bad_behaviours.DRIP_SECONDS", 0.001)
+    monkeypatch.setattr("tenax.demo.behaviours.DRIP_SECONDS", 0.001)
     async with serve(SMALL) as origins:
         host, port = origins[0].removeprefix("http://").split(":")
         reader, writer = await asyncio.open_connection(host, int(port))
@@ -132,7 +131,7 @@ async def test_a_drip_goes_on_until_the_client_leaves_and_does_not_hold_up_the_e
 
 
 async def test_a_slow_page_comes_late_and_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tenax.demo.bad_behaviours.SLOW_SECONDS", 0.001)
+    monkeypatch.setattr("tenax.demo.behaviours.SLOW_SECONDS", 0.001)
     async with serve(SMALL) as origins:
         status, body = await get(origins[0], "/patience")
     assert status == 200

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from tenax.demo import Site
-from tenax.demo.server import LogLine
-from tenax.demo.site import expected_pages
+from tenax.demo.server import LogLine, expected_pages
 
 ROOT = Path(__file__).parents[2]
 DEADLINE_SECONDS = 180.0

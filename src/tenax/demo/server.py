@@ -1,27 +1,150 @@
-"""Serves the site: one HTTP/1.1 server per host, each on its own loopback address."""
+"""The demo site over HTTP/1.1: one server per host on its own loopback address, and its answer to each request."""
 
 from __future__ import annotations
 
 import asyncio
+import gzip
+import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from http import HTTPStatus
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import urlsplit
 
 import msgspec
 
 from tenax.clock import SteadyClock
-from tenax.demo import Answer, Request, Site
-from tenax.demo.behaviours import COUNTED_PATHS, is_rate_limited
-from tenax.demo.host_site import page_paths
-from tenax.demo.process import DemoProcess
-from tenax.demo.site import respond
-from tenax.demo.wire import MAX_HEAD_BYTES, ParsedRequest, encode_answer, parse_request, send_answer
+from tenax.demo import Answer, DemoProcess, Request, Site
+from tenax.demo.behaviours import (
+    COUNTED_PATHS,
+    behaviour_answer,
+    host_behaviours,
+    is_rate_limited,
+    robots_txt,
+    stored_paths,
+)
+from tenax.demo.host_site import build_host_site, page_paths
+from tenax.demo.pages import PageContext, ordinary_page
 from tenax.errors import UsageError
 from tenax.model import Value
+
+MAX_HEAD_BYTES = 32 * 1024
+MIN_GZIP_BYTES = 500
+
+_ACCEPTS_GZIP = re.compile(rb"\r\naccept-encoding:[^\r]*\bgzip\b", re.IGNORECASE)
+_WANTS_CLOSE = re.compile(rb"\r\nconnection:[^\r]*\bclose\b", re.IGNORECASE)
+_HAS_BODY = re.compile(rb"\r\n(?:content-length: *[1-9]|transfer-encoding:)", re.IGNORECASE)
+_REQUEST_LINE = re.compile(rb"([A-Z]{1,20}) ([!-~]+) HTTP/1\.[01]\r\n")
+
+
+class ParsedRequest(Value, frozen=True):
+    """The parts of a request that the site uses."""
+
+    method: str
+    target: str
+    """Path and query."""
+    accepts_gzip: bool
+    should_close: bool
+    """Close the connection after the answer. Also set for a request with a body, which is not read."""
+
+
+def parse_request(head: bytes) -> ParsedRequest | None:
+    """Parse the head of a request; None when it is not HTTP/1."""
+    match = _REQUEST_LINE.match(head)
+    target = _parse_target(match[2].decode("ascii")) if match is not None else None
+    if match is None or target is None:
+        return None
+    is_last = _WANTS_CLOSE.search(head) is not None or _HAS_BODY.search(head) is not None
+    return ParsedRequest(match[1].decode("ascii"), target, _ACCEPTS_GZIP.search(head) is not None, is_last)
+
+
+def encode_answer(answer: Answer, parsed: ParsedRequest | None) -> bytes:
+    """Head and body; the head of a truncated body announces all of it."""
+    body, headers = answer.body, [*answer.headers, ("Content-Type", answer.content_type)]
+    if _may_compress(answer) and parsed is not None and parsed.accepts_gzip:
+        body = gzip.compress(body, mtime=0)
+        headers.append(("Content-Encoding", "gzip"))
+    headers.append(("Connection", "close") if answer.drip_seconds else ("Content-Length", str(len(body))))
+    lines = [f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}", "Server: tenax-demo"]
+    lines += [f"{name}: {value}" for name, value in headers]
+    head = "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n"
+    if parsed is not None and parsed.method == "HEAD":
+        return head
+    return head + body[: answer.cut_after_bytes]
+
+
+async def send_answer(writer: asyncio.StreamWriter, answer: Answer, data: bytes) -> bool:
+    """Send the answer with its delays; False when the connection cannot be reused."""
+    if answer.delay_seconds:
+        await asyncio.sleep(answer.delay_seconds)
+    writer.write(data)
+    await writer.drain()
+    while answer.drip_seconds:
+        await asyncio.sleep(answer.drip_seconds)
+        writer.write(b" ")
+        await writer.drain()
+    return answer.cut_after_bytes is None
+
+
+def _parse_target(text: str) -> str | None:
+    """Path and query of a request target, also of an absolute URL."""
+    if text.startswith("/"):
+        return text
+    if not text.lower().startswith("http://"):
+        return None
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return None
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+def _may_compress(answer: Answer) -> bool:
+    is_sent_plainly = answer.cut_after_bytes is None and not answer.drip_seconds
+    has_coding = any(name == "Content-Encoding" for name, _ in answer.headers)
+    return is_sent_plainly and not has_coding and len(answer.body) >= MIN_GZIP_BYTES
+
+
+_SESSION_ID = re.compile(r";jsessionid=[^/]*$")
+
+
+def respond(site: Site, host_index: int, request: Request, origins: tuple[str, ...]) -> Answer:
+    """The answer of this host. `origins` are those of all hosts, in order, such as `http://127.0.0.1:8000`."""
+    if request.path == "/robots.txt":
+        return Answer(200, robots_txt(site, host_index).encode(), "text/plain; charset=utf-8")
+    if is_rate_limited(site, host_index, request.path, request.host_requests):
+        return Answer(429, b"Too many requests.", "text/plain", (("Retry-After", "1"),), is_cacheable=False)
+    context = _page_context(site, host_index, origins)
+    path = _SESSION_ID.sub("", request.path)
+    answer = ordinary_page(context, path) or behaviour_answer(context, _with_path(request, path))
+    return answer or Answer(404, b"There is no such page here.", "text/plain", is_cacheable=False)
+
+
+def expected_pages(site: Site, origins: tuple[str, ...]) -> set[str]:
+    """The normalised URLs that a correct crawl of all hosts stores: exactly these, each once."""
+    return {
+        origins[index] + path
+        for index in range(site.hosts)
+        for path in page_paths(site, index) | stored_paths(site, index)
+    }
+
+
+def _page_context(site: Site, index: int, origins: tuple[str, ...]) -> PageContext:
+    host = build_host_site(site, index)
+    behaviours = host_behaviours(site, index)
+    footer = [("/curiosities", host.theme.labels.curiosities)] if behaviours else []
+    if "disallowed" in behaviours:
+        footer.append(("/private/accounts", "Accounts"))
+    return PageContext(site, host, origins, tuple(footer))
+
+
+def _with_path(request: Request, path: str) -> Request:
+    return Request(path, request.query, request.host_requests, request.path_requests)
+
 
 FIRST_ADDRESS = IPv4Address("127.0.0.1")
 MAX_CACHED_ANSWERS = 20_000
@@ -181,4 +304,4 @@ def _is_cacheable(answer: Answer, parsed: ParsedRequest) -> bool:
     return parsed.method == "GET" and answer.status == 200 and answer.is_cacheable and is_sent_plainly
 
 
-__all__ = ["DemoProcess", "LogLine", "serve"]
+__all__ = ["Answer", "DemoProcess", "LogLine", "Request", "Site", "expected_pages", "respond", "serve"]

@@ -67,7 +67,7 @@ async def _run_demo(args: argparse.Namespace, loaded: LoadedConfig) -> int:
     from tenax.cli import run_crawl
     from tenax.cli.options import CrawlOptions
     from tenax.crawl.location import Location
-    from tenax.demo.process import DemoProcess
+    from tenax.demo import DemoProcess
 
     out = Path(args.dir)
     await _check_directory(out)

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from tenax.demo.prose import THEMES, fill_template, format_date, load_theme, write_article
+from tenax.demo.host_site import THEMES, fill_template, format_date, load_theme, write_article
 
 
 @pytest.mark.parametrize("index", range(len(THEMES)))

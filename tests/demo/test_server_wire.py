@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.demo import Answer
-from tenax.demo.wire import ParsedRequest, encode_answer, parse_request
+from tenax.demo.server import ParsedRequest, encode_answer, parse_request
 
 
 @pytest.mark.parametrize(

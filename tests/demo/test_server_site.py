@@ -10,8 +10,7 @@ import pytest
 from tenax.demo import BehaviourSet, Request, Site
 from tenax.demo.behaviours import host_behaviours
 from tenax.demo.host_site import build_host_site, page_paths
-from tenax.demo.server import serve
-from tenax.demo.site import expected_pages, respond
+from tenax.demo.server import expected_pages, respond, serve
 from tenax.errors import UsageError
 from tests.demo.reference import crawl
 
