@@ -109,7 +109,7 @@ def api() -> Iterator[str]:
 
 
 def _record_help(directory: Path) -> None:
-    from tenax.cli.verbs import VERBS
+    from tenax.cli.commands import VERBS
 
     texts = [_tenax("--help")] + [_tenax(verb.NAME, "--help") for verb in VERBS]
     (directory / "help.txt").write_text("\n".join(texts), encoding="utf-8")

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
 from docs.wording import table
+from tenax.cli.commands import VERBS
 from tenax.cli.parser import EXIT_CODES
 from tenax.cli.settings import FLAGS, flag_spelling
-from tenax.cli.verbs import VERBS
 from tenax.config import Config, Setting, all_settings
 from tenax.metrics import METRICS, Metric
 

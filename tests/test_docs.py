@@ -21,8 +21,8 @@ import tenax
 from bench.__main__ import available
 from docs import from_code, from_comparison, from_results, generate
 from tenax.cli import parser, settings
-from tenax.cli.page_filter import parse_page_filter
-from tenax.cli.verbs import VERBS
+from tenax.cli.commands import VERBS
+from tenax.cli.views.pages import parse_page_filter
 from tenax.config import SiteConfig, all_settings, load_config
 from tenax.database.sqlite.schema import queries
 from tenax.errors import TenaxError

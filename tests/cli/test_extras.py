@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tenax.cli import extras, settings
+from tenax.cli.commands import VERBS
 from tenax.cli.parser import parse_arguments
-from tenax.cli.verbs import VERBS
 
 POSTGRES, REDIS = "postgresql://db/x", "redis://cache"
 

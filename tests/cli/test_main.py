@@ -11,8 +11,8 @@ import pytest
 
 from tenax import errors
 from tenax.cli import main
+from tenax.cli.commands import VERBS
 from tenax.cli.parser import EXIT_CODES
-from tenax.cli.verbs import VERBS
 from tenax.version import __version__
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tenax.cli import settings
+from tenax.cli.commands import VERBS
 from tenax.cli.parser import Verb, parse_arguments
-from tenax.cli.verbs import VERBS
 from tenax.config import SettingValue, all_settings
 from tenax.errors import ConfigError, UsageError
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tenax.cli import parser
-from tenax.cli.verbs import VERBS
+from tenax.cli.commands import VERBS
 from tenax.config import Config, load_config
 from tenax.metrics import METRICS
 from tenax.version import __version__

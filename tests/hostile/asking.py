@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tenax.cli.commands.explain import explain_url
-from tenax.cli.views.tables import TextStyle
+from tenax.cli.output import TextStyle
 from tenax.cli.views.timeline import format_timeline
 from tenax.model import Outcome
 from tests.hostile.crawling import Crawled, database_in

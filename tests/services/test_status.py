@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from tenax.cli.commands.page_fetcher import format_status
-from tenax.cli.views.tables import TextStyle
+from tenax.cli.output import TextStyle
 from tenax.model import HostRecord
 from tenax.services.page_fetcher.redis_queue import MAX_HOSTS, read_queue_status
 from tenax.services.page_fetcher.status import (

@@ -12,6 +12,33 @@ from collections.abc import Sequence
 
 from tenax.errors import TenaxError
 
+
+def write_crash_report(error: BaseException, *, shows_traceback: bool) -> str:
+    """Write the traceback to a file, secrets masked, and return the line to print."""
+    import platform
+    import tempfile
+    import traceback
+
+    from tenax.logs import sanitize_text
+    from tenax.text.masking import mask_text
+    from tenax.version import __version__
+
+    details = sanitize_text(mask_text("".join(traceback.format_exception(error))), keep_lines=True)
+    headline = f"internal error: {type(error).__name__}: {error}; what was committed is safe"
+    if shows_traceback:
+        sys.stderr.write(details)
+        return headline
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="tenax-crash-", suffix=".txt", delete=False, encoding="utf-8"
+        ) as file:
+            # Without the command line: it may contain a password, and people share these files.
+            file.write(f"tenax {__version__}, Python {platform.python_version()}, {platform.platform()}\n\n{details}")
+    except OSError:
+        return f"{headline}; run it again with --debug for the details"
+    return f"{headline}; details are in {file.name}, or run it again with --debug"
+
+
 EXIT_INTERRUPTED = 130
 
 
@@ -20,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
     try:
         from tenax.cli import parser
-        from tenax.cli.verbs import VERBS
+        from tenax.cli.commands import VERBS
 
         args = parser.parse_arguments(VERBS, argv or ["--help"])
         run: int = args.run(args)
@@ -43,9 +70,8 @@ def _report_failure(error: Exception, *, shows_traceback: bool) -> int:
         _print_error(str(known))
         _flush_stdout()
         return known.exit_code
-    from tenax.cli import crash
 
-    _print_error(crash.write_crash_report(error, shows_traceback=shows_traceback))
+    _print_error(write_crash_report(error, shows_traceback=shows_traceback))
     return 1
 
 

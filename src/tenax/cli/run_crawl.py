@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tenax import logs
 from tenax.cli.options import CrawlOptions
-from tenax.cli.signals import EXIT_INTERRUPTED, SHUTDOWN_SECONDS, Deadline, exit_immediately
+from tenax.cli.run_service import EXIT_INTERRUPTED, SHUTDOWN_SECONDS, Deadline, exit_immediately
 from tenax.cli.views import format_values
 from tenax.errors import DatabaseTimeout, NoPagesStored
 from tenax.model import Ending, Progress
@@ -93,8 +93,8 @@ def _event_loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 async def run_and_report(options: CrawlOptions, loaded: LoadedConfig) -> int:
     """Crawl with a view, print the summary and return the exit code."""
+    from tenax.cli.output import TextStyle, print_lines
     from tenax.cli.views.summary import Report, format_brief_summary, format_summary
-    from tenax.cli.views.tables import TextStyle, print_lines
     from tenax.crawl.api import Crawl
 
     crawl = Crawl(

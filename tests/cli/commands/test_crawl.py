@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tenax.cli import settings, stored_options
+from tenax.cli import options, settings
+from tenax.cli.commands import VERBS
 from tenax.cli.commands.crawl import run
+from tenax.cli.options import ExistingCrawl, StoredOptions
 from tenax.cli.parser import parse_arguments
-from tenax.cli.stored_options import ExistingCrawl, StoredOptions
-from tenax.cli.verbs import VERBS
 from tenax.config import SettingValue
 from tenax.crawl.location import Location
 from tenax.errors import DatabaseNotFound, UsageError
@@ -28,7 +28,7 @@ def given(*words: str) -> dict[str, SettingValue]:
 
 
 def kept_after(*words: str, config: str | None = None) -> StoredOptions:
-    return stored_options.options_to_store(given(*words), config)
+    return options.options_to_store(given(*words), config)
 
 
 def test_what_ends_and_what_never_does_are_not_asked_for_together(tmp_path: Path) -> None:
@@ -70,11 +70,11 @@ def test_without_a_url_there_must_be_a_crawl(tmp_path: Path) -> None:
     ],
 )
 def test_it_is_short_and_names_no_secret(where: Location, words: tuple[str, ...], command: str) -> None:
-    assert stored_options.build_resume_command(where, kept_after(*words)) == command
+    assert options.build_resume_command(where, kept_after(*words)) == command
 
 
 def test_a_file_of_settings_is_named_again() -> None:
-    command = stored_options.build_resume_command(Location(Path("a")), kept_after("--rate", "2", config="my site.toml"))
+    command = options.build_resume_command(Location(Path("a")), kept_after("--rate", "2", config="my site.toml"))
     assert command == "tenax crawl --dir a --config 'my site.toml'"
 
 
@@ -98,10 +98,8 @@ def test_what_was_typed_is_kept_but_for_secrets_and_what_is_of_one_run() -> None
 
 def taken_up(there: ExistingCrawl, *words: str, is_new_round: bool = False) -> tuple[dict[str, object], list[str]]:
     flags = given(*words)
-    settings = stored_options.merge_settings(there, flags, is_new_round=is_new_round)
-    return {key: setting.value for key, setting in settings.items()}, stored_options.resume_notices(
-        there, settings, flags
-    )
+    settings = options.merge_settings(there, flags, is_new_round=is_new_round)
+    return {key: setting.value for key, setting in settings.items()}, options.resume_notices(there, settings, flags)
 
 
 THERE = ExistingCrawl(
@@ -157,6 +155,6 @@ def test_a_page_limit_and_fresh_pages_do_not_hold_together() -> None:
         ("crawl.include", (), ["--set", "crawl.include="]),
     ],
 )
-def test_a_setting_is_shown_as_it_is_typed(key: str, value: stored_options.FlagValue, words: list[str]) -> None:
-    assert stored_options.to_flags(key, value) == words
+def test_a_setting_is_shown_as_it_is_typed(key: str, value: options.FlagValue, words: list[str]) -> None:
+    assert options.to_flags(key, value) == words
     assert given(*words)[key].value == value

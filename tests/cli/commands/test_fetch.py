@@ -12,9 +12,9 @@ import pytest
 
 from tenax.cli import main
 from tenax.cli.commands.fetch import describe_next, format_result, format_row
-from tenax.cli.views.format_fetch import describe_charset, format_measurements
+from tenax.cli.output import TextStyle
 from tenax.cli.views.format_values import format_time
-from tenax.cli.views.tables import TextStyle
+from tenax.cli.views.format_visit import describe_charset, format_measurements
 from tenax.model import (
     DeadLetter,
     Deferred,

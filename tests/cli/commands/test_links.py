@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from tenax.cli import main
+from tenax.cli.output import TextStyle
 from tenax.cli.views.link_tables import (
     IncomingLink,
     OutgoingLink,
@@ -22,7 +23,6 @@ from tenax.cli.views.link_tables import (
     outgoing_table,
     top_table,
 )
-from tenax.cli.views.tables import TextStyle
 from tenax.clock import ManualClock
 from tenax.config import Config, DatabaseConfig
 from tenax.crawl.rules import CrawlRules

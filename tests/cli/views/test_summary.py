@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from tenax.cli.options import CrawlOptions
+from tenax.cli.output import TextStyle
 from tenax.cli.views.format_values import format_until
 from tenax.cli.views.summary import Report, closing_line, format_brief_summary, format_summary
-from tenax.cli.views.tables import TextStyle
 from tenax.crawl.location import Location
 from tenax.database import Status
 from tenax.model import Ending, HostBackoff, Progress

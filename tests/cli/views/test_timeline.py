@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from tenax.cli.output import TextStyle
 from tenax.cli.views.format_values import format_until
-from tenax.cli.views.tables import TextStyle
 from tenax.cli.views.timeline import Explanation, format_timeline
 from tenax.database import TaskState, UrlHistory, VisitRecord
 from tenax.model import (

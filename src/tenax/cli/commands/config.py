@@ -11,7 +11,7 @@ from tenax.cli.parser import add_json_argument
 from tenax.errors import UsageError
 
 if TYPE_CHECKING:
-    from tenax.cli.views.tables import TextStyle
+    from tenax.cli.output import TextStyle
     from tenax.config import LoadedConfig, Setting
 
 NAME = "config"
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tenax.cli.views.tables import TextStyle, print_lines
+    from tenax.cli.output import TextStyle, print_lines
 
     loaded = settings.load(args)
     if args.host is not None:
@@ -67,7 +67,7 @@ def settings_to_json(loaded: LoadedConfig) -> str:
 
 def format_settings(loaded: LoadedConfig, style: TextStyle, *, with_meanings: bool) -> list[str]:
     """Settings as a table, or with meanings as paragraphs. Values that are not defaults are highlighted."""
-    from tenax.cli.views.tables import (
+    from tenax.cli.output import (
         display_width,
         format_table,
         sanitize_text,

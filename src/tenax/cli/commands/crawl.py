@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tenax.cli import location, settings
+from tenax.cli import settings
 from tenax.cli.parser import program_name
 from tenax.errors import UsageError
 
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="directory of the crawl (default: tenax-HOST; with --database: none, no files are written)",
     )
-    location.add_database_argument(where)
+    settings.add_database_argument(where)
     where.add_argument("--redis", metavar="URL", help="share rate limits with other machines: redis://host:6379/0")
     where.add_argument(
         "--restart", action="store_true", help="start again; the earlier crawl is moved to DIR/previous-…"
@@ -81,29 +81,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import msgspec
 
-    from tenax.cli import run_crawl, stored_options
-    from tenax.cli.options import CrawlOptions
+    from tenax.cli import run_crawl
+    from tenax.cli.options import (
+        CrawlOptions,
+        build_resume_command,
+        check_secrets,
+        load_existing_crawl,
+        merge_settings,
+        options_to_store,
+        resume_notices,
+    )
     from tenax.text.masking import mask_url
 
     loaded = settings.load(args)
     location = _crawl_location(args, loaded)
     existing = (
-        None
-        if args.restart
-        else run_crawl.run(stored_options.load_existing_crawl(location, loaded.config, is_required=not args.urls))
+        None if args.restart else run_crawl.run(load_existing_crawl(location, loaded.config, is_required=not args.urls))
     )
     given = effective = settings.flag_settings(args)
     if existing is not None:
-        effective = stored_options.merge_settings(existing, given, is_new_round=args.recrawl)
+        effective = merge_settings(existing, given, is_new_round=args.recrawl)
         loaded = settings.load(args, flags=effective)
-        stored_options.check_secrets(existing, loaded.sources)
+        check_secrets(existing, loaded.sources)
     if loaded.config.recrawl.continuous and loaded.config.crawl.max_pages:
         raise UsageError("--max-pages ends a crawl and --continuous never does; give one of them")
     seeds = tuple(args.urls) or (existing.seeds if existing is not None else ())
     if not seeds:
         raise UsageError(f"there is no crawl in {location.name} to resume; give at least one URL")
     loaded = loaded.with_own_sites(_seed_hosts(seeds, loaded.config.urls))
-    to_keep = stored_options.options_to_store(effective, args.config)
+    to_keep = options_to_store(effective, args.config)
     options = CrawlOptions(
         seeds=seeds,
         location=location,
@@ -111,9 +117,9 @@ def run(args: argparse.Namespace) -> int:
         is_recrawl=args.recrawl,
         is_quiet=args.quiet,
         program=program_name(),
-        resume_command=stored_options.build_resume_command(location, to_keep),
+        resume_command=build_resume_command(location, to_keep),
         examples=((mask_url(seeds[0]), "the history of one URL"),),
-        notices=tuple(stored_options.resume_notices(existing, effective, given)) if existing is not None else (),
+        notices=tuple(resume_notices(existing, effective, given)) if existing is not None else (),
         settings=msgspec.json.encode(to_keep),
         has_typed_seeds=bool(args.urls) or (existing is not None and existing.has_typed_seeds),
     )
@@ -143,7 +149,7 @@ def _crawl_location(args: argparse.Namespace, loaded: LoadedConfig) -> Location:
             raise UsageError(
                 "--restart needs a directory; for another crawl on the server choose another database.schema"
             )
-        return location.server_location(loaded, out)
+        return settings.server_location(loaded, out)
     if out is None and not args.urls:
-        return Location(location.find_crawl_directory(None))
-    return Location(out or location.seed_directory(args.urls[0]))
+        return Location(settings.find_crawl_directory(None))
+    return Location(out or settings.seed_directory(args.urls[0]))

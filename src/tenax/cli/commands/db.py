@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from tenax.cli import location, settings
+from tenax.cli import settings
 from tenax.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,19 +34,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="create the tables; migrate them to this version; check them for inconsistencies; rebuild the filter of "
         "known URLs in Redis",
     )
-    location.add_arguments(parser)
+    settings.add_crawl_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
-    from tenax.cli.views.tables import print_lines
+    from tenax.cli.output import print_lines
 
     if args.action in ("init", "migrate") and not settings.load(args).config.database.url:
         raise UsageError(
             "the tables of a crawl in a directory are created automatically; for a server give --database postgresql://…"
         )
-    where, config = location.resolve_crawl(args)
+    where, config = settings.resolve_crawl(args)
     work = {
         "init": _migrate_tables,
         "migrate": _migrate_tables,

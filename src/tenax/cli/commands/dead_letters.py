@@ -6,12 +6,12 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from tenax.cli import location
+from tenax.cli import settings
 from tenax.cli.parser import add_json_argument
 from tenax.errors import UsageError
 
 if TYPE_CHECKING:
-    from tenax.cli.views.tables import TextStyle
+    from tenax.cli.output import TextStyle
     from tenax.config import Config
     from tenax.crawl.location import Location
     from tenax.database import DeadLetterRecord
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("urls", metavar="URL", nargs="*", help="for replay: the URLs to visit again")
     parser.add_argument("--all", action="store_true", help="for replay: all failed URLs")
-    location.add_arguments(parser)
+    settings.add_crawl_arguments(parser)
     add_json_argument(parser)
 
 
@@ -43,16 +43,15 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(
                 "`tenax dead-letters list` takes no URL; to visit one again: `tenax dead-letters replay URL`"
             )
-        return asyncio.run(_list_dead_letters(*location.resolve_crawl(args), is_json=args.json))
+        return asyncio.run(_list_dead_letters(*settings.resolve_crawl(args), is_json=args.json))
     if bool(args.urls) == args.all:
         raise UsageError("say which failed URLs to replay: their URLs, or --all")
     url = args.urls[0] if args.urls else None
-    return asyncio.run(_replay_dead_letters(*location.resolve_crawl(args, url), args.urls or None))
+    return asyncio.run(_replay_dead_letters(*settings.resolve_crawl(args, url), args.urls or None))
 
 
 async def _list_dead_letters(where: Location, config: Config, *, is_json: bool) -> int:
-    from tenax.cli.views.json_output import to_json
-    from tenax.cli.views.tables import TextStyle, print_lines
+    from tenax.cli.output import TextStyle, print_lines, to_json
     from tenax.crawl.wiring import open_database
 
     database = await open_database(where, read_only=True, config=config)
@@ -74,12 +73,12 @@ async def _list_dead_letters(where: Location, config: Config, *, is_json: bool) 
 
 async def _replay_dead_letters(where: Location, config: Config, urls: list[str] | None) -> int:
     from tenax.cli.commands.status import resume_command
+    from tenax.cli.output import print_lines
     from tenax.cli.views.format_values import pluralize
-    from tenax.cli.views.tables import print_lines
     from tenax.crawl.rules import load_rules
     from tenax.urls.normalize import normalize, normalize_options
 
-    database = await location.open_existing_database(where, config)
+    database = await settings.open_existing_database(where, config)
     try:
         rules = await load_rules(database)
         if urls is not None and rules is not None:
@@ -102,8 +101,8 @@ async def _replay_dead_letters(where: Location, config: Config, urls: list[str] 
 
 
 def format_dead_letter(dead_letter: DeadLetterRecord, style: TextStyle) -> list[str]:
+    from tenax.cli.output import sanitize_text
     from tenax.cli.views import format_values
-    from tenax.cli.views.tables import sanitize_text
 
     found = f", found on {sanitize_text(dead_letter.via)}" if dead_letter.via else ""
     return [

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tenax.cli import location, settings
+from tenax.cli import settings
 from tenax.cli.parser import program_name
 from tenax.errors import UsageError
 
@@ -72,7 +72,7 @@ async def _run_demo(args: argparse.Namespace, loaded: LoadedConfig) -> int:
     out = Path(args.dir)
     await _check_directory(out)
     opening = [f"{args.host_count} small websites run on this machine now; some of them behave badly"]
-    if location.has_crawl(out):
+    if settings.has_crawl(out):
         opening.append(f"the earlier demo was moved to {out}/previous-…")
     async with DemoProcess(demo_site(args.host_count, args.pages)) as demo:
         options = CrawlOptions(
@@ -111,7 +111,7 @@ async def _check_directory(out: Path) -> None:
     from tenax.crawl.rules import load_rules
     from tenax.crawl.wiring import open_database
 
-    if not location.has_crawl(out):
+    if not settings.has_crawl(out):
         return
     database = await open_database(Location(out), read_only=True)
     try:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from tenax.cli import location
+from tenax.cli import settings
 from tenax.cli.parser import add_json_argument
 from tenax.errors import DatabaseNotFound
 
@@ -34,18 +34,17 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help="any URL, as copied from a browser or a page")
-    location.add_arguments(parser)
+    settings.add_crawl_arguments(parser)
     add_json_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
-    from tenax.cli.views.json_output import to_json
-    from tenax.cli.views.tables import TextStyle, print_lines
+    from tenax.cli.output import TextStyle, print_lines, to_json
     from tenax.cli.views.timeline import format_timeline
 
-    explanation = asyncio.run(_load_explanation(*location.resolve_crawl(args, args.url), args.url))
+    explanation = asyncio.run(_load_explanation(*settings.resolve_crawl(args, args.url), args.url))
     print_lines([to_json(explanation)] if args.json else format_timeline(explanation, TextStyle.for_stream(sys.stdout)))
     return 0
 
@@ -62,8 +61,8 @@ async def _load_explanation(location: Location, config: Config, typed_url: str) 
 
 async def explain_url(database: Database, typed_url: str) -> Explanation:
     """Everything known about this URL: its database records and the verdicts of the crawl's rules."""
+    from tenax.cli.views.format_values import describe_normalization
     from tenax.cli.views.timeline import Explanation
-    from tenax.cli.views.url_spelling import describe_normalization
     from tenax.clock import SteadyClock
     from tenax.config.sites import SITE_SETTINGS, decode_site_settings
     from tenax.crawl.cut_offs import search_links

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tenax.cli import location
+from tenax.cli import settings
 
 if TYPE_CHECKING:
     from tenax.config import Config
@@ -42,16 +42,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="output file (default: standard output); for markdown a directory (default: DIR/markdown)",
     )
-    location.add_arguments(parser)
+    settings.add_crawl_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
-    from tenax.cli.page_filter import parse_page_filter
+    from tenax.cli.views.pages import parse_page_filter
 
     where = parse_page_filter(args.where)
-    crawl, config = location.resolve_crawl(args)
+    crawl, config = settings.resolve_crawl(args)
     return asyncio.run(_export_pages(crawl, config, args.format, where, args.output))
 
 
@@ -80,7 +80,7 @@ async def _export_pages(
 
 async def _write_lines(pages: AsyncIterator[Page], format: str, output: str | None) -> int:
     from tenax.cli.output import open_output, translate_output_errors
-    from tenax.cli.views.page_formats import CSV_HEADER, csv_line, json_line
+    from tenax.cli.views.pages import CSV_HEADER, csv_line, json_line
 
     number = 0
     line_of = csv_line if format == "csv" else json_line
@@ -96,7 +96,7 @@ async def _write_lines(pages: AsyncIterator[Page], format: str, output: str | No
 
 async def _write_files(pages: AsyncIterator[Page], target: Path) -> int:
     from tenax.cli.output import translate_output_errors
-    from tenax.cli.views.page_formats import markdown_path
+    from tenax.cli.views.pages import markdown_path
 
     number = 0
     with translate_output_errors(os.fspath(target)):
@@ -107,7 +107,7 @@ async def _write_files(pages: AsyncIterator[Page], target: Path) -> int:
 
 
 def _write_file(page: Page, file: Path) -> None:
-    from tenax.cli.views.page_formats import to_markdown
+    from tenax.cli.views.pages import to_markdown
 
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(to_markdown(page), encoding="utf-8")

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tenax.cli import settings
-from tenax.cli.views import url_lists
+from tenax.cli.commands import sitemap
 from tenax.errors import NoSeedReachable, UsageError
 from tenax.text.masking import mask_text, mask_url
 
 if TYPE_CHECKING:
-    from tenax.cli.views.tables import TextStyle
+    from tenax.cli.output import TextStyle
     from tenax.config import Config
     from tenax.discovery.feeds.read import Feed, FeedEntry
     from tenax.trace.url_lists import FetchedDocument, UrlFetcher
@@ -46,7 +46,7 @@ class FoundFeed(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    url_lists.add_arguments(
+    sitemap.add_url_list_arguments(
         parser,
         url_help="a feed, or a page that links to one",
         limit_help="show at most N entries",
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     import asyncio
 
     from tenax import logs
-    from tenax.cli.views.tables import TextStyle, print_lines
+    from tenax.cli.output import TextStyle, print_lines
     from tenax.urls.normalize import normalize_options
     from tenax.urls.scope import parse_seed
 
@@ -102,7 +102,7 @@ async def _fetch_document(fetcher: UrlFetcher, url: WebUrl) -> FetchedDocument:
     if isinstance(document.outcome, Fetched):
         return document
     why = f"{document.url}: {outcome_text(document.outcome)}"
-    raise UsageError(why) if url_lists.is_missing(document.outcome) else NoSeedReachable(why)
+    raise UsageError(why) if sitemap.is_missing(document.outcome) else NoSeedReachable(why)
 
 
 def _parse_feed(document: FetchedDocument) -> Feed:
@@ -127,7 +127,7 @@ def _linked_feeds(page: FetchedDocument, config: Config) -> list[WebUrl]:
 
 
 def _show_wait(seconds: float) -> None:
-    from tenax.cli.views.tables import print_lines
+    from tenax.cli.output import print_lines
 
     if seconds >= 1 and sys.stderr.isatty():
         print_lines([f"{seconds:.0f} s until the next request to the host"], sys.stderr)
@@ -140,7 +140,7 @@ def _format_json(feed: str, entries: Sequence[FeedEntry]) -> Iterator[str]:
     """Each entry with the URL of its feed; dates are seconds since the epoch."""
     import msgspec
 
-    from tenax.cli.views.json_output import to_json
+    from tenax.cli.output import to_json
 
     for one in entries:
         seen = msgspec.structs.replace(one, link=mask_url(one.link), id=mask_text(one.id))
@@ -149,24 +149,24 @@ def _format_json(feed: str, entries: Sequence[FeedEntry]) -> Iterator[str]:
 
 def _format_entries(found: FoundFeed, entries: Sequence[FeedEntry], style: TextStyle) -> Iterator[str]:
     """URL, title and format of the feed, then date, title and link of each entry."""
-    from tenax.cli.views.tables import display_width, sanitize_text, terminal_width, truncate_middle
+    from tenax.cli.output import display_width, sanitize_text, terminal_width, truncate_middle
 
     title = f"“{sanitize_text(found.feed.title)}”, " if found.feed.title else ""
     yield style.bold(sanitize_text(found.url))
     yield f"  {title}{found.feed.format or 'unknown format'}"
     shown = [mask_url(one.link) for one in entries]
     links = max(map(display_width, shown), default=0)
-    room = max(terminal_width() - url_lists.DATE_COLUMNS - links - 6, _MIN_TITLE_COLUMNS)
+    room = max(terminal_width() - sitemap.DATE_COLUMNS - links - 6, _MIN_TITLE_COLUMNS)
     for one, link in zip(entries, shown, strict=True):
         words = truncate_middle(sanitize_text(one.title), room)
         padding = " " * (room - display_width(words))
-        date = url_lists.format_date(one.published if one.published is not None else one.updated)
-        yield f"  {style.dim(f'{date:<{url_lists.DATE_COLUMNS}}')}  {words}{padding}  {sanitize_text(link)}".rstrip()
+        date = sitemap.format_date(one.published if one.published is not None else one.updated)
+        yield f"  {style.dim(f'{date:<{sitemap.DATE_COLUMNS}}')}  {words}{padding}  {sanitize_text(link)}".rstrip()
 
 
 def _format_footer(found: FoundFeed, shown: int) -> Iterator[str]:
+    from tenax.cli.output import sanitize_text
     from tenax.cli.views.format_values import pluralize
-    from tenax.cli.views.tables import sanitize_text
 
     feed = found.feed
     some = f"{shown:,} of " if shown < len(feed.entries) else ""

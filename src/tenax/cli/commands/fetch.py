@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tenax.cli import location, settings
+from tenax.cli import settings
 from tenax.cli.parser import add_directory_argument, add_json_argument
 from tenax.errors import DatabaseNotFound, SinkError, UsageError
 
 if TYPE_CHECKING:
-    from tenax.cli.views.tables import TextStyle
+    from tenax.cli.output import TextStyle
     from tenax.crawl.location import Location
     from tenax.model import TransportKind
     from tenax.trace import Step, Trace, TraceRequest
@@ -59,14 +59,14 @@ def add_fetch_arguments(parser: argparse.ArgumentParser) -> None:
     add_directory_argument(
         parser, "crawl whose rules, host record and stored copy are used (default: one that knows the host)"
     )
-    location.add_database_argument(parser)
+    settings.add_database_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
     from tenax import logs
-    from tenax.cli.views.tables import TextStyle, print_lines
+    from tenax.cli.output import TextStyle, print_lines
     from tenax.trace import trace_url
     from tenax.urls.normalize import normalize_options
     from tenax.urls.scope import parse_seed
@@ -118,7 +118,7 @@ def _transport_kind(args: argparse.Namespace) -> TransportKind | None:
 def _find_crawl_location(args: argparse.Namespace, url: str) -> Location | None:
     """The crawl that the flags name, or one found by the URL; None when none was named or found."""
     try:
-        return location.resolve_crawl(args, url)[0]
+        return settings.resolve_crawl(args, url)[0]
     except (DatabaseNotFound, UsageError):
         if args.dir is not None or args.database is not None:
             raise
@@ -142,7 +142,7 @@ def _write_body(file: str, trace: Trace) -> None:
 def _trace_to_json(trace: Trace) -> str:
     import msgspec
 
-    from tenax.cli.views.json_output import to_json
+    from tenax.cli.output import to_json
 
     stale = msgspec.structs.replace(trace.stale_page, text="") if trace.stale_page is not None else None
     return to_json(msgspec.structs.replace(trace, body=b"", text=trace.text[:_MAX_TEXT_CHARS], stale_page=stale))
@@ -153,8 +153,8 @@ def _trace_to_json(trace: Trace) -> str:
 
 def _make_step_printer(typed_url: str, url: str, stream: TextIO, style: TextStyle) -> Callable[[Step], None]:
     """Print each decision as it is made: the rate limit may delay the request by a minute."""
-    from tenax.cli.views.tables import print_lines, sanitize_text
-    from tenax.cli.views.url_spelling import describe_normalization
+    from tenax.cli.output import print_lines, sanitize_text
+    from tenax.cli.views.format_values import describe_normalization
 
     head = [style.bold(sanitize_text(url))]
 
@@ -171,7 +171,7 @@ def _make_step_printer(typed_url: str, url: str, stream: TextIO, style: TextStyl
 
 def format_row(name: str, texts: Sequence[str], style: TextStyle, passed: bool | None = None) -> list[str]:
     """A name and its texts, wrapped; a decision is marked ✓ or ✗."""
-    from tenax.cli.views.tables import sanitize_text, terminal_width, wrap_paragraph
+    from tenax.cli.output import sanitize_text, terminal_width, wrap_paragraph
 
     indent = " " * (_NAME_COLUMNS + 5)
     lines = [part for text in texts for part in wrap_paragraph(sanitize_text(text), indent, max(terminal_width(), 80))]
@@ -182,8 +182,7 @@ def format_row(name: str, texts: Sequence[str], style: TextStyle, passed: bool |
 
 def format_result(trace: Trace, style: TextStyle) -> list[str]:
     """Measurements, page facts, outcome, and what a crawl would do next."""
-    from tenax.cli.views.format_fetch import format_measurements
-    from tenax.cli.views.format_visit import error_body_lines, header_lines, outcome_text
+    from tenax.cli.views.format_visit import error_body_lines, format_measurements, header_lines, outcome_text
     from tenax.model import Fetched, Redirected, Unchanged
 
     lines = []
@@ -201,8 +200,8 @@ def format_result(trace: Trace, style: TextStyle) -> list[str]:
 
 
 def _describe_page(trace: Trace) -> list[str]:
-    from tenax.cli.views.format_fetch import describe_charset
     from tenax.cli.views.format_values import format_count, pluralize
+    from tenax.cli.views.format_visit import describe_charset
 
     title = f"“{trace.title}”" if trace.title else "without a title"
     facts = f"{title}, {format_count(len(trace.text))} characters of text, {pluralize(trace.links_count, 'link')}"
@@ -223,8 +222,8 @@ def describe_next(trace: Trace) -> list[str]:
 
 
 def _describe_plan(trace: Trace) -> str:
-    from tenax.cli.views.format_fetch import TRANSPORT_PHRASES
     from tenax.cli.views.format_values import format_time, pluralize
+    from tenax.cli.views.format_visit import TRANSPORT_PHRASES
     from tenax.model import DeadLetter, Fetched, Park, Redirected, Refused, Reschedule, Unchanged
 
     match trace.plan, trace.outcome:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tenax.cli import location
+from tenax.cli import settings
 from tenax.cli.parser import add_json_argument
 from tenax.errors import DatabaseNotFound, UsageError
 
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="measure for --top and --prioritize: the number of linking pages (default), or PageRank, which needs "
         "`pip install 'tenax[graph]'`",
     )
-    location.add_arguments(parser)
+    settings.add_crawl_arguments(parser)
     add_json_argument(parser)
 
 
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     import asyncio
 
     _check_arguments(args)
-    where, config = location.resolve_crawl(args, args.source or args.target)
+    where, config = settings.resolve_crawl(args, args.source or args.target)
     return asyncio.run(_run_action(args, where, config))
 
 
@@ -77,7 +77,7 @@ async def _run_action(args: argparse.Namespace, where: Location, config: Config)
     from tenax.crawl.wiring import open_database
 
     if args.prioritize:
-        database = await location.open_existing_database(where, config)
+        database = await settings.open_existing_database(where, config)
     else:
         database = await open_database(where, read_only=True, config=config)
     try:
@@ -227,8 +227,8 @@ async def _export_links(database: Database, output: str) -> None:
 
 async def _prioritize(database: Database, where: Location, measure: Measure) -> None:
     from tenax.cli.commands.status import resume_command
+    from tenax.cli.output import print_lines
     from tenax.cli.views.format_values import pluralize
-    from tenax.cli.views.tables import print_lines
 
     waiting = database.counts().waiting
     if not waiting:

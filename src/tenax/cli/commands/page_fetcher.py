@@ -10,7 +10,7 @@ from tenax.cli.parser import add_json_argument
 from tenax.errors import UsageError
 
 if TYPE_CHECKING:
-    from tenax.cli.views.tables import TextStyle
+    from tenax.cli.output import TextStyle
     from tenax.config import Config
     from tenax.services.page_fetcher.status import FetcherStatus, HostStatus, QueueStatus
 
@@ -58,11 +58,10 @@ def run(args: argparse.Namespace) -> int:
 
 async def _run_page_fetcher(config: Config) -> None:
     """Metrics are served from the start: a fetcher that waits for a server is alive but not ready."""
-    from tenax.cli.signals import stop_on_signals
+    from tenax.cli.run_service import StopSignal, open_when_available, stop_on_signals
     from tenax.logs import logger
     from tenax.metrics import PAGE_FETCHER_METRICS, run_metrics_server
     from tenax.services.page_fetcher.in_flight import PageFetcherMetrics
-    from tenax.services.startup import StopSignal, open_when_available
     from tenax.services.wiring import open_page_fetcher
 
     numbers, stopping, own = PageFetcherMetrics(), StopSignal(), config.page_fetcher
@@ -87,8 +86,7 @@ def _show_status(config: Config, is_json: bool) -> int:
     import asyncio
     import sys
 
-    from tenax.cli.views.json_output import to_json
-    from tenax.cli.views.tables import TextStyle, print_lines
+    from tenax.cli.output import TextStyle, print_lines, to_json
     from tenax.services.wiring import page_fetcher_status
 
     status = asyncio.run(page_fetcher_status(config))
@@ -98,8 +96,8 @@ def _show_status(config: Config, is_json: bool) -> int:
 
 def format_status(status: QueueStatus, style: TextStyle) -> list[str]:
     """The summary first, then the figures behind it."""
+    from tenax.cli.output import format_pairs, format_table
     from tenax.cli.views.format_values import format_count
-    from tenax.cli.views.tables import format_pairs, format_table
     from tenax.logs import sanitize_text
 
     facts = [

@@ -135,7 +135,7 @@ def _fetch_page(args: argparse.Namespace, config: Config) -> PageSource:
 
 def _show_wait(step: Step) -> None:
     """On a terminal, say how long the rate limit delays the request."""
-    from tenax.cli.views.tables import print_lines, sanitize_text
+    from tenax.cli.output import print_lines, sanitize_text
 
     if step.name == "wait" and sys.stderr.isatty():
         print_lines([sanitize_text(step.why)], sys.stderr)
@@ -145,9 +145,8 @@ def _show_wait(step: Step) -> None:
 
 
 def _show_content(source: PageSource, format: str, max_cpu_seconds: float) -> None:
-    from tenax.cli.views.json_output import print_json
-    from tenax.cli.views.page_text import content_fields, format_content
-    from tenax.cli.views.tables import TextStyle, print_lines, sanitize_text
+    from tenax.cli.output import TextStyle, print_json, print_lines, sanitize_text
+    from tenax.cli.views.pages import content_fields, format_content
     from tenax.crawl.single_page import read
 
     content = read(source.body, source.url, content_type=source.content_type, max_cpu_seconds=max_cpu_seconds)
@@ -168,7 +167,7 @@ def _check_content(source: PageSource, content: Content) -> None:
     if not content.text:
         raise UsageError(f"{source.name}: it has no text")
     if content.truncated_reason:
-        from tenax.cli.views.tables import print_lines, sanitize_text
+        from tenax.cli.output import print_lines, sanitize_text
 
         print_lines(
             [f"tenax: {sanitize_text(source.name)}: too long, {content.truncated_reason}"],
@@ -187,9 +186,8 @@ def _select_text(source: PageSource, content: Content, format: str) -> str:
 
 
 def _show_explanation(source: PageSource, format: str, max_cpu_seconds: float) -> None:
-    from tenax.cli.views.json_output import print_json
-    from tenax.cli.views.page_text import format_blocks
-    from tenax.cli.views.tables import TextStyle, print_lines
+    from tenax.cli.output import TextStyle, print_json, print_lines
+    from tenax.cli.views.pages import format_blocks
     from tenax.crawl.single_page import explain_page, read
 
     blocks = explain_page(source.body, source.url, content_type=source.content_type, max_cpu_seconds=max_cpu_seconds)

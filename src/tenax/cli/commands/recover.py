@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tenax.cli import location
+from tenax.cli import settings
 
 if TYPE_CHECKING:
     from tenax.config import Config
@@ -23,22 +23,22 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    location.add_arguments(parser)
+    settings.add_crawl_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
-    from tenax.cli.views.tables import print_lines
+    from tenax.cli.output import print_lines
 
-    print_lines([asyncio.run(_recover_workers(*location.resolve_crawl(args)))])
+    print_lines([asyncio.run(_recover_workers(*settings.resolve_crawl(args)))])
     return 0
 
 
 async def _recover_workers(where: Location, config: Config) -> str:
     from tenax.cli.views.format_values import pluralize
 
-    database = await location.open_existing_database(where, config)
+    database = await settings.open_existing_database(where, config)
     try:
         count = await database.recover()
     finally:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tenax.cli import location, settings
+from tenax.cli import settings
 from tenax.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,19 +38,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exclude", metavar="PATTERN", action="append", help="never visit URLs that match; may be repeated"
     )
-    location.add_arguments(parser)
+    settings.add_crawl_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
-    from tenax.cli.views.tables import print_lines
+    from tenax.cli.output import print_lines
 
     sources = settings.load(args).sources  # before standard input is read
     urls = (*args.urls, *(_read_url_file(args.file) if args.file else ()))
     if not urls:
         raise UsageError("there is nothing to add; give at least one URL, or a --file of them")
-    where, config = location.resolve_crawl(args, urls[0])
+    where, config = settings.resolve_crawl(args, urls[0])
     explicit_keys = frozenset(key for key, source in sources.items() if source != "default")
     print_lines(
         format_result(*asyncio.run(_add_seeds(where, config, urls, explicit_keys, settings.flag_settings(args))))
@@ -77,7 +77,7 @@ async def _add_seeds(
     from datetime import UTC, datetime
 
     from tenax.cli.commands.status import resume_command
-    from tenax.cli.stored_options import store_more_settings
+    from tenax.cli.options import store_more_settings
     from tenax.crawl.seeds import add_seeds
     from tenax.crawl.wiring import open_clock, open_database
 
@@ -109,7 +109,7 @@ def format_result(added: AddedSeeds, status: Status, resume: str) -> list[str]:
 
 
 def _format_closed_origins(origins: tuple[str, ...]) -> str:
-    from tenax.cli.views.tables import sanitize_text
+    from tenax.cli.output import sanitize_text
 
     more = f" and {len(origins) - _MAX_ORIGINS_SHOWN:,} more" if len(origins) > _MAX_ORIGINS_SHOWN else ""
     return (

@@ -1,4 +1,4 @@
-"""`tenax sitemap`: the URLs in a site's sitemaps as a table or JSON lines."""
+"""`tenax sitemap`: the URLs in a site's sitemaps as a table or JSON lines; flags shared with `tenax feed`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,52 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NoReturn
 
 from tenax.cli import settings
-from tenax.cli.views import url_lists
 from tenax.errors import NoSeedReachable, UsageError
 
 if TYPE_CHECKING:
-    from tenax.cli.views.tables import TextStyle
+    from tenax.cli.output import TextStyle
     from tenax.config import Config
     from tenax.discovery.sitemaps.read import SitemapEntry
     from tenax.model import Outcome
     from tenax.trace.url_lists import ListedUrl, SitemapResult, SitemapWalk
     from tenax.urls.normalize import NormalizeOptions, WebUrl
+
+
+DATE_COLUMNS = 16
+
+
+def add_url_list_arguments(parser: argparse.ArgumentParser, *, url_help: str, limit_help: str, line_noun: str) -> None:
+    """`line_noun` names what one line of JSON contains."""
+    parser.add_argument("url", metavar="URL", help=url_help)
+    parser.add_argument("--limit", metavar="N", type=_positive_int, help=f"{limit_help} (default: all)")
+    parser.add_argument("--json", action="store_true", help=f"print JSON lines, one {line_noun} per line")
+    parser.add_argument("--proxy", metavar="URL", action="append", help="use this proxy; may be repeated")
+    settings.add_config_arguments(parser)
+
+
+def _positive_int(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text[:18])):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number from 1")
+    return int(text[:18])
+
+
+def is_missing(outcome: Outcome) -> bool:
+    """Whether the host answered that there is no such document."""
+    from tenax.model import Failed, FailureKind, Rejected
+
+    if isinstance(outcome, Failed):
+        return outcome.kind in (FailureKind.NOT_FOUND, FailureKind.GONE)
+    return isinstance(outcome, Rejected)
+
+
+def format_date(at: float | None) -> str:
+    """In UTC; without the time at midnight, which means a plain date. Empty for None."""
+    from datetime import UTC, datetime
+
+    if at is None:
+        return ""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d" if at % 86_400 == 0 else "%Y-%m-%d %H:%M")
+
 
 NAME = "sitemap"
 DESCRIPTION = (
@@ -35,7 +71,7 @@ _MAX_PROBLEMS_SHOWN = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    url_lists.add_arguments(
+    add_url_list_arguments(
         parser, url_help="the root of a site, or a sitemap", limit_help="stop after N URLs", line_noun="URL"
     )
 
@@ -54,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _list_sitemaps(url: WebUrl, config: Config, limit: int | None, *, is_json: bool) -> int:
-    from tenax.cli.views.tables import TextStyle
+    from tenax.cli.output import TextStyle
     from tenax.trace.url_lists import SitemapWalk, open_url_fetcher
     from tenax.urls.normalize import normalize_options
 
@@ -91,7 +127,7 @@ class _Progress:
         self._draw("")
 
     def _draw(self, line: str) -> None:
-        from tenax.cli.views.tables import sanitize_text, terminal_width, truncate_middle
+        from tenax.cli.output import sanitize_text, terminal_width, truncate_middle
 
         if self._is_shown:
             sys.stderr.write(f"\r\x1b[K{truncate_middle(sanitize_text(line), terminal_width() - 1)}")
@@ -117,8 +153,8 @@ class _SitemapPrinter:
         return self._limit is not None and self._url_count >= self._limit
 
     def add_sitemap(self, result: SitemapResult) -> None:
+        from tenax.cli.output import print_lines
         from tenax.cli.views.format_visit import outcome_text
-        from tenax.cli.views.tables import print_lines
 
         sitemap = result.sitemap
         if sitemap is None or sitemap.form == "none":
@@ -160,25 +196,25 @@ class _SitemapPrinter:
             self._problems.append(f"{result.url}: it has {pluralize(invalid, 'invalid URL')}")
 
     def _format_json(self, listed: ListedUrl) -> str:
-        from tenax.cli.views.json_output import to_json
+        from tenax.cli.output import to_json
 
         return to_json(listed, indent=0)
 
     def _format_urls(self, result: SitemapResult, listed: list[ListedUrl]) -> Iterator[str]:
         """The URL of the sitemap, then a line for each URL with its last change."""
-        from tenax.cli.views.tables import sanitize_text
+        from tenax.cli.output import sanitize_text
 
         via = f", listed in {sanitize_text(result.via)}" if result.via else ""
         yield f"{self._style.bold(sanitize_text(result.url))}{self._style.dim(via)}"
         for one in listed:
-            date = f"{url_lists.format_date(one.lastmod):<{url_lists.DATE_COLUMNS}}"
+            date = f"{format_date(one.lastmod):<{DATE_COLUMNS}}"
             yield f"  {self._style.dim(date)}  {sanitize_text(one.url)}"
 
     # -- summary --------------------------------------------------------------------------------------------
 
     def print_summary(self, url: WebUrl, walk: SitemapWalk) -> None:
+        from tenax.cli.output import print_lines, sanitize_text
         from tenax.cli.views.format_values import pluralize
-        from tenax.cli.views.tables import print_lines, sanitize_text
 
         if not self._sitemap_count:
             self._raise_not_found(url)
@@ -197,7 +233,7 @@ class _SitemapPrinter:
     def _raise_not_found(self, url: WebUrl) -> NoReturn:
         """Raise for "no sitemap": exit code 3 when a host was unreachable, else 2."""
         why = "; ".join(dict.fromkeys(why for why, _ in self._failures))
-        if any(outcome is not None and not url_lists.is_missing(outcome) for _, outcome in self._failures):
+        if any(outcome is not None and not is_missing(outcome) for _, outcome in self._failures):
             raise NoSeedReachable(why)
         whole = f"; for all of the site: tenax sitemap {url.origin}/" if url.path != "/" else ""
         raise UsageError(f"no sitemap found: {why}{whole}")

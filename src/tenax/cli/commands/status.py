@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from tenax.cli import location
+from tenax.cli import settings
 from tenax.cli.parser import add_json_argument, program_name
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    location.add_arguments(parser)
+    settings.add_crawl_arguments(parser)
     parser.add_argument(
         "--schedule",
         metavar="N",
@@ -40,13 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
-    from tenax.cli.views.json_output import to_json
-    from tenax.cli.views.status_view import format_status
-    from tenax.cli.views.tables import TextStyle, print_lines
+    from tenax.cli.output import TextStyle, print_lines, to_json
+    from tenax.cli.views.summary import format_status
 
-    where, config = location.resolve_crawl(args)
+    where, config = settings.resolve_crawl(args)
     if args.schedule is not None:
-        from tenax.cli.views.schedule_view import format_schedule
+        from tenax.cli.views.summary import format_schedule
 
         due_tasks = asyncio.run(_load_due_tasks(where, config, args.schedule))
         print_lines([to_json(due_tasks)] if args.json else format_schedule(due_tasks, TextStyle.for_stream(sys.stdout)))
@@ -82,13 +81,13 @@ async def _load_status(location: Location, config: Config) -> tuple[Status, str]
 
 async def resume_command(database: Database, location: Location) -> str:
     """The command that resumes this crawl from the current directory."""
-    from tenax.cli import stored_options
+    from tenax.cli import options
     from tenax.crawl.rules import load_rules
     from tenax.text.escaping import quote_shell_word
 
-    settings = await stored_options.load_stored_options(database)
+    settings = await options.load_stored_options(database)
     if settings is not None and not location.server:
-        return stored_options.build_resume_command(location, settings)
+        return options.build_resume_command(location, settings)
 
     command = await database.get_meta("command")
     if command:

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from tenax.cli import location, settings
+from tenax.cli import settings
 from tenax.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    location.add_database_argument(parser)
+    settings.add_database_argument(parser)
     parser.add_argument("--redis", metavar="URL", help="share rate limits between workers: redis://host:6379/0")
     parser.add_argument("--concurrency", metavar="N", help="concurrent visits, all hosts together (default: 256)")
     settings.add_monitoring_arguments(parser)
@@ -47,10 +47,9 @@ def run(args: argparse.Namespace) -> int:
 
 async def _run_worker(config: Config) -> None:
     """Metrics are served from the start: a worker that waits for a server is alive but not ready."""
-    from tenax.cli.signals import stop_on_signals
+    from tenax.cli.run_service import StopSignal, open_when_available, stop_on_signals
     from tenax.logs import logger
     from tenax.metrics import METRICS, run_metrics_server
-    from tenax.services.startup import StopSignal, open_when_available
     from tenax.services.wiring import open_worker
     from tenax.services.worker import WorkerMetrics
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from tenax.cli.output import sanitize_text
 from tenax.cli.views import format_values
-from tenax.cli.views.format_fetch import TRANSPORT_PHRASES
-from tenax.cli.views.tables import sanitize_text
+from tenax.cli.views.format_visit import TRANSPORT_PHRASES
 from tenax.discovery.archives import fill_pattern
 from tenax.discovery.guess_budget import news_signs
 from tenax.model import ArchiveRule, GuessState, HostRecord, ListRule, RobotsVerdict

@@ -9,10 +9,17 @@ from typing import TypeVar
 
 import msgspec
 
+from tenax.cli.output import (
+    TextStyle,
+    format_table,
+    print_lines,
+    sanitize_text,
+    terminal_width,
+    to_json,
+    truncate_middle,
+)
 from tenax.cli.views.format_values import pluralize
-from tenax.cli.views.json_output import to_json
-from tenax.cli.views.page_formats import csv_rows
-from tenax.cli.views.tables import TextStyle, format_table, print_lines, sanitize_text, terminal_width, truncate_middle
+from tenax.cli.views.pages import csv_rows
 from tenax.database import TaskState
 from tenax.model import PageLink, Value
 from tenax.text.escaping import escape_json

@@ -10,8 +10,8 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from tenax.cli.output import sanitize_text, truncate_middle
 from tenax.cli.views import format_values
-from tenax.cli.views.tables import sanitize_text, truncate_middle
 from tenax.model import Progress
 
 _BARS = "▁▂▃▄▅▆▇█"

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tenax.cli.views.schedule_view import format_schedule
-from tenax.cli.views.tables import TextStyle, display_width
+from tenax.cli.output import TextStyle, display_width
+from tenax.cli.views.summary import format_schedule
 from tenax.database import DueTask, DueTasks
 from tenax.model import Priority, Source
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tenax.cli.run_service import JITTER_SHARE, RETRY_DELAYS_SECONDS, StopSignal, open_when_available
 from tenax.errors import ConfigError, DatabaseUnavailable, DatabaseUnusable, ServerUnavailable, TenaxError
-from tenax.services.startup import JITTER_SHARE, RETRY_DELAYS_SECONDS, StopSignal, open_when_available
 
 DONE = "a service"
 AWAY = ServerUnavailable("Redis does not answer")

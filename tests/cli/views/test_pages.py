@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from tenax.cli.page_filter import parse_page_filter
+from tenax.cli.views.pages import parse_page_filter
 from tenax.database import PageFilter
 from tenax.errors import UsageError
 

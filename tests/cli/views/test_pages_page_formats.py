@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.cli.views import page_formats
+from tenax.cli.views import pages
 from tenax.model import Page, PageKind
 
 HOSTILE = '<script>alert(1)</script> \x1b[31m"quoted"\u202e [x](javascript:1) \x9b2J'
@@ -35,11 +35,11 @@ def page(**changes: object) -> Page:
 
 
 def cells(line: str) -> dict[str, str]:
-    return next(iter(csv.DictReader(io.StringIO(page_formats.CSV_HEADER + line, newline=""))))
+    return next(iter(csv.DictReader(io.StringIO(pages.CSV_HEADER + line, newline=""))))
 
 
 def test_a_json_line_is_exact_and_inert() -> None:
-    line = page_formats.json_line(page(title=HOSTILE))
+    line = pages.json_line(page(title=HOSTILE))
     assert line.count("\n") == 1
     assert json.loads(line)["title"] == HOSTILE
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", line)
@@ -47,11 +47,11 @@ def test_a_json_line_is_exact_and_inert() -> None:
 
 @pytest.mark.parametrize("title", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "  =1", "＝1"])
 def test_formulas_are_defused(title: str) -> None:
-    assert cells(page_formats.csv_line(page(title=title)))["title"].startswith("'")
+    assert cells(pages.csv_line(page(title=title)))["title"].startswith("'")
 
 
 def test_a_table_line_has_every_column() -> None:
-    row = cells(page_formats.csv_line(page()))
+    row = cells(pages.csv_line(page()))
     assert row["url"] == "https://example.org/a/b?c=d"
     assert (row["status"], row["kind"], row["canonical"]) == ("200", "article", "")
     assert row["fetched"] == "2025-06-15T15:06:40Z"
@@ -59,24 +59,24 @@ def test_a_table_line_has_every_column() -> None:
 
 
 def test_authors_and_keywords_share_a_cell() -> None:
-    row = cells(page_formats.csv_line(page(authors=("Ada", "=Bob"), keywords=("a", "b"), words=7, similarity=0.5)))
+    row = cells(pages.csv_line(page(authors=("Ada", "=Bob"), keywords=("a", "b"), words=7, similarity=0.5)))
     assert (row["authors"], row["keywords"], row["words"], row["similarity"]) == ("Ada; =Bob", "a; b", "7", "0.5")
-    assert cells(page_formats.csv_line(page(authors=("=Ada",))))["authors"] == "'=Ada"
+    assert cells(pages.csv_line(page(authors=("=Ada",))))["authors"] == "'=Ada"
 
 
 def test_a_stale_page_says_so_in_every_format() -> None:
     stale = page(stale_since=1_750_000_060.0, stale_why="HTTP 503")
-    line = json.loads(page_formats.json_line(stale))
+    line = json.loads(pages.json_line(stale))
     assert (line["stale_since"], line["stale_why"]) == ("2025-06-15T15:07:40.000+00:00", "HTTP 503")
-    row = cells(page_formats.csv_line(stale))
+    row = cells(pages.csv_line(stale))
     assert (row["stale_since"], row["stale_why"]) == ("2025-06-15T15:07:40Z", "HTTP 503")
-    assert 'stale_since: "2025-06-15T15:07:40Z"\nstale_why: "HTTP 503"' in page_formats.to_markdown(stale)
-    assert "stale" not in page_formats.json_line(page())
-    assert cells(page_formats.csv_line(page()))["stale_since"] == ""
+    assert 'stale_since: "2025-06-15T15:07:40Z"\nstale_why: "HTTP 503"' in pages.to_markdown(stale)
+    assert "stale" not in pages.json_line(page())
+    assert cells(pages.csv_line(page()))["stale_since"] == ""
 
 
 def test_markdown_has_front_matter_and_text() -> None:
-    assert page_formats.to_markdown(page()).splitlines() == [
+    assert pages.to_markdown(page()).splitlines() == [
         "---",
         'title: "A title"',
         'url: "https://example.org/a/b?c=d"',
@@ -94,7 +94,7 @@ def test_markdown_has_front_matter_and_text() -> None:
 
 def test_markdown_of_the_page_is_taken_and_made_harmless() -> None:
     written = page(markdown=f"## Part\n\n[there](https://a.test/)\n\n{HOSTILE}", authors=("Ada", "Bob"))
-    text = page_formats.to_markdown(written)
+    text = pages.to_markdown(written)
     assert 'author: "Ada; Bob"' in text
     assert "## Part\n\n[there](https://a.test/)\n\n\\<script>alert(1)\\</script>" in text
     assert "[x](#)" in text and "First." not in text
@@ -102,7 +102,7 @@ def test_markdown_of_the_page_is_taken_and_made_harmless() -> None:
 
 
 def test_markup_in_markdown_stays_text() -> None:
-    text = page_formats.to_markdown(page(title=HOSTILE, text=f"{HOSTILE}\n# not a heading\n---\n[a]: javascript:1"))
+    text = pages.to_markdown(page(title=HOSTILE, text=f"{HOSTILE}\n# not a heading\n---\n[a]: javascript:1"))
     body = text.partition("---\n\n")[2]
     assert r"\<script>" in body
     assert r"[x]\(javascript:1)" in body
@@ -112,7 +112,7 @@ def test_markup_in_markdown_stays_text() -> None:
 
 
 def test_a_title_cannot_end_the_front_matter() -> None:
-    front = page_formats.to_markdown(page(title='x"\n---\nevil: true')).partition("\n---\n")[0]
+    front = pages.to_markdown(page(title='x"\n---\nevil: true')).partition("\n---\n")[0]
     assert json.loads(front.splitlines()[1].partition(": ")[2]) == 'x" --- evil: true'
     assert "\nevil" not in front
 
@@ -128,12 +128,12 @@ def test_a_title_cannot_end_the_front_matter() -> None:
     ],
 )
 def test_file_names_are_readable_and_safe(url: str, begins: str) -> None:
-    assert page_formats.markdown_path(url).startswith(begins)
+    assert pages.markdown_path(url).startswith(begins)
 
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_file_names_are_safe_and_unique(one: str, other: str) -> None:
-    names = [page_formats.markdown_path(f"https://h/{text}") for text in (one, other)]
+    names = [pages.markdown_path(f"https://h/{text}") for text in (one, other)]
     for name in names:
         assert re.fullmatch(r"[a-z0-9][a-z0-9.-]*/[a-z0-9-]{1,110}\.md", name)
     assert (names[0] == names[1]) == (one == other)

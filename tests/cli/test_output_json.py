@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.cli.views.json_output import print_json, to_json
+from tenax.cli.output import print_json, to_json
 
 
 @pytest.mark.parametrize(

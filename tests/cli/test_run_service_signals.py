@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tenax.cli.signals import EXIT_INTERRUPTED, Deadline
+from tenax.cli.run_service import EXIT_INTERRUPTED, Deadline
 
 
 def test_what_does_not_end_in_time_is_stopped_at_once(capsys: pytest.CaptureFixture[str]) -> None:

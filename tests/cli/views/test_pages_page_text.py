@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.cli.views.page_text import content_fields, format_blocks, format_content, wrap_text
-from tenax.cli.views.tables import TextStyle, display_width
+from tenax.cli.output import TextStyle, display_width
+from tenax.cli.views.pages import content_fields, format_blocks, format_content, wrap_text
 from tenax.crawl.single_page import ExplainedBlock
 from tenax.extract.document import Content
 from tenax.extract.html.links import Link

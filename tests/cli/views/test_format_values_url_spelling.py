@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.cli.views.url_spelling import describe_normalization
+from tenax.cli.views.format_values import describe_normalization
 from tenax.config import UrlsConfig
 from tenax.urls.normalize import normalize_options
 from tenax.urls.scope import parse_seed

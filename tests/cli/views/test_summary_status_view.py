@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from tenax.cli.output import TextStyle
 from tenax.cli.views.format_values import format_until
-from tenax.cli.views.status_view import format_status
-from tenax.cli.views.tables import TextStyle
+from tenax.cli.views.summary import format_status
 from tenax.database import Cursor, HostStatus, Status
 from tenax.model import HostRecord
 

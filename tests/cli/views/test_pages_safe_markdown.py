@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.cli.views.safe_markdown import sanitize_markdown
+from tenax.cli.views.pages import sanitize_markdown
 
 
 @pytest.mark.parametrize(
