@@ -19,14 +19,13 @@ from tenax.database.admission import EMPTY_BATCH, AdmissionRate, Batch
 from tenax.database.postgres import requeue, schema
 from tenax.database.postgres.checks import correct_clock_rollback, find_problems
 from tenax.database.postgres.connection import FIXED_PLAN_SETTINGS, Address, Connection, PostgresConnection
-from tenax.database.postgres.cut_offs import PostgresCutOffs
 from tenax.database.postgres.frontier import Frontier
 from tenax.database.postgres.heartbeat import HEARTBEAT_LOOP_SECONDS, Heartbeat, Leader
 from tenax.database.postgres.host_window import Window
 from tenax.database.postgres.links import PostgresLinks
 from tenax.database.postgres.read import Reader, read_tally
 from tenax.database.postgres.reconnect import RETRY_SECONDS, Breaker
-from tenax.database.postgres.requeue import RunStep
+from tenax.database.postgres.requeue import PostgresCutOffs, RunStep
 from tenax.database.postgres.schema import queries
 from tenax.database.postgres.transactions import GroupCommit, PendingCommit, Writer, WriteResult
 from tenax.database.postgres.visited import VisitedFilter, VisitedSet, read_member_encoder
