@@ -1,6 +1,6 @@
 """Configuration: every setting with its default, and how files, variables and flags are combined.
 
-`sections`, `fetching`, `discovery`, `extract` and `services` declare the settings. `load` combines their sources and
+`sections`, `fetch`, `discovery`, `extract` and `services` declare the settings. `load` combines their sources and
 validates a config built in code, and `sites` gives the settings of one host. `schema` lists every setting for the
 documentation and the error messages.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tenax.config.discovery import DiscoveryConfig, RecrawlConfig
 from tenax.config.extract import DuplicatesConfig, ExtractConfig
-from tenax.config.fetching import (
+from tenax.config.fetch import (
     BrowserConfig,
     CacheConfig,
     FetchConfig,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from tenax.config.fetching import Section
+from tenax.config.fetch import Section
 
 DiscoverySource = Literal["links", "sitemaps", "feeds", "archives", "pagination", "none"]
 GuessSetting = Literal["auto", "always", "never"]

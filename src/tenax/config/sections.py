@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from tenax.config.discovery import DiscoveryConfig, RecrawlConfig
 from tenax.config.extract import DuplicatesConfig, ExtractConfig
-from tenax.config.fetching import (
+from tenax.config.fetch import (
     BrowserConfig,
     CacheConfig,
     FetchConfig,

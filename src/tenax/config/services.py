@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from tenax.config.fetching import Section
+from tenax.config.fetch import Section
 
 
 class WorkerConfig(Section, frozen=True):

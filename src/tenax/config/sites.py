@@ -17,7 +17,7 @@ import msgspec
 
 from tenax.config.discovery import DiscoveryConfig, RecrawlConfig, has_guess_source
 from tenax.config.extract import DuplicatesConfig, ExtractConfig
-from tenax.config.fetching import (
+from tenax.config.fetch import (
     BrowserConfig,
     CacheConfig,
     FetchConfig,

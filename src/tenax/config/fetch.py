@@ -1,4 +1,4 @@
-"""Settings of fetching and politeness; each of them can also be set per site."""
+"""Settings of fetching, each also per site: User-Agent, rates, robots.txt, proxies, the SSRF guard, validation, caches."""
 
 from __future__ import annotations
 
