@@ -7,6 +7,7 @@ import re
 import socket
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -98,6 +99,7 @@ class DnsResolver:
             pycares.Channel, servers=servers, flags=flags, lookups="fb", timeout=first_try_seconds, tries=_TRIES
         )
         self._channel = self._new_channel()
+        self._channel_error = pycares.AresError
         self._is_closed = False
         self._unknown_codes = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA})
         self._timeout_code = pycares.errno.ARES_ETIMEOUT
@@ -126,8 +128,9 @@ class DnsResolver:
         """Continue with a new channel. c-ares may have had no socket, or remember a failure of its servers: the same
         channel would fail again. Look-ups that wait for the old one are cancelled, and repeated."""
         if self._channel is broken:
-            self._channel = self._new_channel()
-            broken.close()
+            with suppress(self._channel_error):  # no file descriptor is left for a new one
+                self._channel = self._new_channel()
+                broken.close()
 
     async def _query(self, channel: pycares.Channel, host: str) -> LookupResult:
         self._query_count += 1
