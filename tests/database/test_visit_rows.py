@@ -8,6 +8,8 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
+from tenax.crawl.reader.messages import ExtractedPage
+from tenax.crawl.visits import build_page
 from tenax.database import rows
 from tenax.database.duplicates import DuplicateSearch
 from tenax.database.schedule import Entry
@@ -21,6 +23,9 @@ from tenax.database.visit_rows import (
     iter_change_notices,
     known_record_ids,
 )
+from tenax.events.page_line import encode_page_line
+from tenax.fetch import Response
+from tenax.fetch.headers import Headers
 from tenax.model import (
     ChangeHistory,
     ChangeNotice,
@@ -314,3 +319,16 @@ def test_only_pages_that_came_again_or_stand_are_looked_up() -> None:
         pending(DOWN, Done(), KNOWN._replace(record_id=7)),
     ]
     assert known_record_ids(visits) == [5, 6]
+
+
+@pytest.mark.parametrize("finished_at", [1_795_000_000.123, 1_795_000_000.1239999, 1_795_000_000.9999997, 1.0e9 / 3])
+def test_an_event_has_the_time_of_the_page_as_it_is_stored(finished_at: float) -> None:
+    """Rounded once: cut off here and rounded there, a line of `pages.jsonl` and its export differ by a millisecond."""
+    response = Response("https://a.test/x", 200, Headers(), b"", 0, finished_at, finished_at, finished_at)
+    page = build_page(
+        pending(Fetched(200), Done()).visit.claim.task, response, (), ExtractedPage(content_hash="ab"), 0.5
+    )
+    [row] = effects(pending(Fetched(200), Done(), NEW, page)).pages
+    stored = next(value for value in row if isinstance(value, int) and value > 10**11)
+    again = msgspec.structs.replace(page, fetched_at=stored / 1000)
+    assert encode_page_line(page, None) == encode_page_line(again, None)

@@ -1,4 +1,4 @@
-"""Settings of fetching, each also per site: User-Agent, rates, robots.txt, proxies, SSRF guard, validation, caches."""
+"""Settings of fetching: User-Agent, rates, robots.txt, proxies, SSRF guard, validation, caches; most also per site."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from tenax.config.sections import Config
 from tenax.errors import ConfigError
 
 _HOST_NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
-# One browser serves all sites, so these cannot be set per site.
+# These exist once per crawl: how it runs, and the one browser that serves all sites.
 _GLOBAL_KEYS = frozenset({
     "recrawl.continuous",
     "browser.executable", "browser.pages", "browser.max_pages_per_session", "browser.max_session_seconds",

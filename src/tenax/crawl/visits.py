@@ -208,7 +208,7 @@ def build_page(
         content_type=response.content_type,
         content_hash=extracted.content_hash,
         content_length=len(response.body),
-        fetched_at=response.finished_at,
+        fetched_at=round(response.finished_at, 3),  # as stored: an event says the same as the database
         title=extracted.title,
         description=extracted.description,
         canonical=extracted.canonical,

@@ -4,7 +4,8 @@ No single sign is enough, because good pages mention captchas and cookies too, a
 Combined are: markup that only a block page has, the headline, phrases that address the visitor, and above all how much
 of the text is left without these. A good page has text of its own.
 
-*Hard* means that we are blocked: the host gets a cooldown. *Soft* means that a browser might get a page.
+*Hard* means that we are blocked: the host gets a cooldown. *Soft* means that it is no page, but we are not
+blocked; for some reasons a browser may help (`retry.fallback_transport`).
 """
 
 from __future__ import annotations

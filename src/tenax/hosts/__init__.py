@@ -5,8 +5,9 @@ stores it; while visits are in flight the newest copy is here.
 
 Promises:
 
-- **One request at a time, at its pace.** `next_at` in the record is the earliest start of the next request. It is
-  counted from the arrival of the last answer, so the gap that the server sees is never shorter than the pace.
+- **At its pace, and not more at once than its connections.** `next_at` in the record is the earliest start of the next
+  request. It is counted from the arrival of the headers of the last answer, so the gap that the server sees is never
+  shorter than the pace.
 - **A backoff is a time, not a sleep.** A 429, an outage or an unreachable robots.txt moves `next_at` forward and gives
   the reason in `backoff_reason`. Nothing waits in a slot; the database does not serve the host before then.
 - **A backoff is never shortened**, for example by a late answer of an earlier request.

@@ -131,7 +131,7 @@ def decode_robots(body: bytes) -> str:
 
 
 def _first_lines(body: bytes) -> bytes:
-    """The part that counts, without an incomplete last line: half a rule is another rule."""
+    """The first `MAX_ROBOTS_BYTES` bytes, up to the last complete line: a truncated rule would mean something else."""
     if len(body) <= MAX_ROBOTS_BYTES:
         return body
     head = body[:MAX_ROBOTS_BYTES]

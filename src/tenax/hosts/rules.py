@@ -1,7 +1,8 @@
 """Updates a host's record after each answer: its pace, backoffs and transport.
 
-Each rule changes its own part of the record: `throttle` (429, failures of any kind), `breaker` (outages, blocks), and
-here the choice of the transport. Of several backoffs, the longest applies.
+Each rule changes its own part of the record: `throttle` (429), `breaker` (outages), `budget` (many failures of
+any kind), `cooldown` (blocks, costly pages), and here the choice of the transport. Of several backoffs, the longest
+applies.
 """
 
 from __future__ import annotations

@@ -69,7 +69,8 @@ def _task_name(task: asyncio.Future[Any]) -> str:
 
 
 async def run_until_set(event: asyncio.Event, work: Coroutine[Any, Any, T]) -> T | None:
-    """The result of the work, or None if the event is set first; by then the work has ended."""
+    """Run the work until it ends or the event is set. Returns its result, or None if it was cancelled; it has ended
+    by then."""
     working, waiting = asyncio.ensure_future(work), asyncio.ensure_future(event.wait())
     try:
         await asyncio.wait((working, waiting), return_when=asyncio.FIRST_COMPLETED)

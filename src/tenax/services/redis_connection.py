@@ -106,7 +106,7 @@ class RedisConnection:
 
 
 def _is_transient(error: Exception) -> bool:
-    """Whether Redis will accept it later: it is unavailable, full, starting, cannot write, or is not the primary."""
+    """Whether the same command may succeed later: Redis is unavailable, full, starting, read-only or no primary."""
     from redis.exceptions import ConnectionError as Disconnected
     from redis.exceptions import TimeoutError as Silent
 

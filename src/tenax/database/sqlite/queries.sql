@@ -109,7 +109,7 @@ CREATE TABLE content (
 CREATE TABLE duplicate_index (key INTEGER, record_id INTEGER, PRIMARY KEY (key, record_id)) WITHOUT ROWID;
 -- The packed links of each page at its last fetch. Apart from the page, which is read without them.
 CREATE TABLE link (record_id INTEGER PRIMARY KEY, packed BLOB NOT NULL);
--- Links cut off by limits: their number per page and limit. See `model.limits`.
+-- Links cut off by limits: their number per page and limit. See `model.results`.
 CREATE TABLE cut_off (
     record_id INTEGER, name TEXT, count INTEGER NOT NULL, PRIMARY KEY (record_id, name)
 ) WITHOUT ROWID;

@@ -51,7 +51,7 @@ class PageScan(Protocol):
     def subheading_texts(self) -> Sequence[str]: ...
     @property
     def byline_clauses(self) -> int:
-        """The clauses of `bylines.AUTHOR_SELECTORS` and `bylines.DATE_SELECTORS` that may match, one bit each in their
+        """The clauses of `authors.AUTHOR_SELECTORS` and `authors.DATE_SELECTORS` that may match, one bit each in their
         order."""
 
 
@@ -59,10 +59,10 @@ class PageSearcher(Protocol):
     """Searches an open page faster than Python does."""
 
     def find_byline_lines(self, title: str) -> tuple[Sequence[str], Sequence[str]] | None:
-        """The results of `bylines.find_lines_near_title` and `bylines.find_lines_with_years`; None when unknown.
+        """The results of `authors.find_lines_near_title` and `authors.find_lines_with_years`; None when unknown.
 
-        `title` is the result of `bylines.title_prefix`. Lines with years may be missing where
-        `bylines.filter_lone_dates` would return nothing.
+        `title` is the result of `authors.title_prefix`. Lines with years may be missing where
+        `authors.filter_lone_dates` would return nothing.
         """
 
     def may_have_script_dates(self) -> bool:

@@ -104,7 +104,7 @@ class NativeLibrary:
         return page
 
     def truncate_text(self, root: int, max_chars: int) -> bool:
-        """Same as `text_limit.truncate_text`, for a tree without an open `NativePage`."""
+        """Same as `document.truncate_text`, for a tree without an open `NativePage`."""
         answer: bool = self.functions.native_truncate_text(root, max_chars)
         return answer
 

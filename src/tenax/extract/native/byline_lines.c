@@ -1,4 +1,4 @@
-/* Lines of the visible text that may contain a date or a byline: `metadata.bylines`. */
+/* Lines of the visible text that may contain a date or a byline: `metadata.authors`. */
 #include "page.h"
 #include "unicode.h"
 
@@ -188,7 +188,7 @@ static const uint8_t *find_century(const uint8_t *at, const uint8_t *end)
    considered. */
 static bool is_edge(uint8_t byte) { return byte < 0x80 && !is_word(byte); }
 
-/* The minimum number of years that bylines._YEAR finds in a line. */
+/* The minimum number of years that authors._YEAR finds in a line. */
 static uint32_t count_certain_years(Text line)
 {
     uint32_t years = 0;

@@ -1,10 +1,10 @@
-/* Which author and date clauses may match anything in a page: `metadata.bylines`.
+/* Which author and date clauses may match anything in a page: `metadata.authors`.
  *
  * Python searches the page with a selector that has one clause for each; a clause that cannot match is left out. So
  * a false positive is allowed here, such as a word in the other case, but a false negative is not. */
 #include "links.h"
 
-/* The clauses of bylines.AUTHOR_SELECTORS and bylines.DATE_SELECTORS, in their order. */
+/* The clauses of authors.AUTHOR_SELECTORS and authors.DATE_SELECTORS, in their order. */
 enum { ITEM_AUTHOR, REL_AUTHOR, CLASS_BYLINE, CLASS_AUTHOR, CLASS_USERNAME, HREF_AUTHOR,
        TAG_OF_TIME, ITEM_PUBLISHED, ITEM_CREATED, CLASS_DATE, CLASS_PUBLI, CLASS_POSTED };
 

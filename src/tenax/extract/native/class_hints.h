@@ -1,4 +1,4 @@
-/* Hints from names and first words: the data come from Python, see packed_tables.py. */
+/* Hints from names and first words: `article.class_hints`. The data come from Python, see packed_tables.py. */
 #ifndef TENAX_CLASS_HINTS_H
 #define TENAX_CLASS_HINTS_H
 

@@ -1,4 +1,4 @@
-/* Learned tables, and the page kind by them. See decision_trees.h.
+/* Learned tables, and the page kind by them: `article.decision_trees` and `article.page_type`. See decision_trees.h.
  *
  * A tree is not walked from node to node: its branches are hard to predict, and a misprediction costs more than a
  * dozen comparisons. Instead all nodes of a tree are evaluated. A value above the threshold of a node excludes the

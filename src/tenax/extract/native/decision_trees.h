@@ -1,4 +1,4 @@
-/* Learned tables: sums of decision trees. */
+/* Learned tables, which are sums of decision trees: `article.decision_trees`. */
 #ifndef TENAX_DECISION_TREES_H
 #define TENAX_DECISION_TREES_H
 

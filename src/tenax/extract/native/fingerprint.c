@@ -1,4 +1,4 @@
-/* Similar text has a similar fingerprint: see fingerprint.py for the method and its reasons. */
+/* Similar text has a similar fingerprint: see `text.fingerprint` for the method and its reasons. */
 #include "page.h"
 #include "unicode.h"
 #include "utf8.h"

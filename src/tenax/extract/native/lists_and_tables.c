@@ -1,4 +1,4 @@
-/* Lists and tables, which are kept whole or not at all: `article.lists_and_tables`. */
+/* Lists and tables, which are kept whole or not at all: `article.blocks`. */
 #include "scoring.h"
 
 #define CELL_CHARS 60

@@ -1,5 +1,5 @@
 /* The hrefs of links and images in the kept parts of a page: as written, for Python to resolve, and the resolved URL
- * of each. */
+ * of each. A part of `markdown.render`. */
 #include "markdown.h"
 
 #define MAX_HREF_BYTES 65536 /* as in markdown_inline.c */

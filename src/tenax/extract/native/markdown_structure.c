@@ -1,4 +1,5 @@
-/* The Markdown context of a block: the quotes, lists, headings, tables or code around it: `markdown.structure`. */
+/* The Markdown context of a block: the quotes, lists, headings, tables or code around it: `markdown.structure`
+ * (`BlockContexts`). */
 #include "markdown.h"
 
 #define MAX_HEADING_CHARS 400

@@ -1,4 +1,4 @@
-/* Writes Markdown blocks within quotes and list items, with the prefixes of each line: `markdown.writer`. */
+/* Writes Markdown blocks within quotes and list items, with the prefixes of each line: `markdown.structure`. */
 #include <stdio.h>
 
 #include "markdown.h"

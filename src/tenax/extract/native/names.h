@@ -1,4 +1,5 @@
-/* The names of a box besides its tag, and whether it is declared hidden: layout._find_attribute_hints. */
+/* The names of a box besides its tag, and whether it is declared hidden: `article.layout`
+ * (`_find_attribute_hints`). */
 #ifndef TENAX_NAMES_H
 #define TENAX_NAMES_H
 

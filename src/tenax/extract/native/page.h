@@ -1,5 +1,5 @@
-/* A page while it is read: the results of each step for the next. The steps are those of the Python modules of the
- * same name, which give the reasons; the results are the same to the last character, and a test checks that. */
+/* A page while it is read: the results of each step for the next. The Python modules that the first comments of the
+ * files name give the reasons; the results are the same to the last character, and a test checks that. */
 #ifndef TENAX_PAGE_H
 #define TENAX_PAGE_H
 
@@ -14,7 +14,7 @@
 #define MAX_BOXES 50000
 #define LONG_CHARS 80
 
-/* walk.Walk: lists of one family have the same length. A fragment that is not a text of the page is one byte: BREAK
+/* tree.Walk: lists of one family have the same length. A fragment that is not a text of the page is one byte: BREAK
  * or a space. */
 typedef struct {
     Texts fragments;
@@ -48,7 +48,7 @@ typedef struct {
     Numbers chars_before, links_before, punctuation_before, long_blocks_before;   /* one more than there are blocks */
 } Blocks;
 
-/* hints.PageHints, as far as needed: computed by Python. */
+/* head.PageHints, as far as needed: computed by Python. */
 #define PAGE_HINT_NUMBERS 13         /* "og article" to "has query" of layout.PAGE_FEATURES */
 #define ADDRESS_WORDS 6         /* of page_type._ADDRESS_WORDS, each 0 or 1 */
 typedef struct {
@@ -114,7 +114,7 @@ void read_walk(Page *page);
 /* Below another node than the root: `Walk(node)`, for the text of one element. */
 void walk_below(Arena *arena, Node *root, Walk *walk, bool with_noscript);
 
-/* How the walk treats an element: walk._KINDS. */
+/* How the walk treats an element: html.tree._KINDS. */
 enum { STEP_INLINE, STEP_BLOCK, STEP_CELL, STEP_LINK, STEP_LINE, STEP_SPACE, STEP_IMAGE, STEP_NOTE, STEP_HIDDEN };
 uint32_t step_at(uintptr_t tag, bool with_noscript);
 static inline bool is_border(uintptr_t tag, bool with_noscript)
@@ -147,11 +147,11 @@ void pack_head(Page *page, Pack *pack, uint32_t clauses);
 /* Whether `head.find_script_dates` may find anything in `scripts`: false only where it cannot. */
 bool may_have_script_dates(const Page *page);
 
-/* bylines.c: which clauses of bylines.AUTHOR_SELECTORS and bylines.DATE_SELECTORS may match anything in the tree,
+/* bylines.c: which clauses of authors.AUTHOR_SELECTORS and authors.DATE_SELECTORS may match anything in the tree,
  * one bit each; collects the scripts as well. */
 uint32_t byline_clauses(Page *page);
 
-/* byline_lines.c: bylines.find_lines_near_title and bylines.find_lines_with_years, of the page's text. `title` is its
+/* byline_lines.c: authors.find_lines_near_title and authors.find_lines_with_years, of the page's text. `title` is its
  * beginning, in lower case. */
 void pack_byline_lines(Page *page, Text title, Pack *pack);
 void pack_lines_with_years(Page *page, Pack *pack);

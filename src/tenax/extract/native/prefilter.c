@@ -1,4 +1,4 @@
-/* Selects the blocks that need scoring: `article.prefilter`. */
+/* Selects the blocks that need scoring: `article.features`. */
 #include "scoring.h"
 
 #include "unicode.h"

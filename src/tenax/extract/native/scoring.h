@@ -10,7 +10,7 @@
 /* Numbers of class_hints.classify_beginning that change the topic even outside of headings. */
 static inline bool is_unrelated_beginning(uint32_t beginning) { return beginning == 3 || beginning == 4; }
 
-/* lists_and_tables.ListIndex: for each box the nearest list or table around it, -1 for none. */
+/* blocks.ListIndex: for each box the nearest list or table around it, -1 for none. */
 typedef struct {
     Signed list_boxes;
 } ListIndex;
@@ -48,7 +48,7 @@ typedef struct {
     Numbers scored, unsampled;
 } SampledList;
 
-/* prefilter.ScoringPlan */
+/* features.ScoringPlan */
 typedef struct {
     Numbers scored, certain;
     LIST(SampledList) samples;

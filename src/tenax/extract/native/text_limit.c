@@ -1,4 +1,4 @@
-/* Removes texts beyond the text limit of a page from its tree: `html.text_limit`. */
+/* Removes texts beyond the text limit of a page from its tree: `extract.document`. */
 #include "page.h"
 #include "unicode.h"
 

@@ -1,4 +1,4 @@
-/* One walk through the tree collects texts, boxes, runs, links and images in columns: `html.walk`. */
+/* One walk through the tree collects texts, boxes, runs, links and images in columns: `html.tree`. */
 #include "page.h"
 #include "unicode.h"
 
