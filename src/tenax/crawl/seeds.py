@@ -182,8 +182,9 @@ def _apply_stored_rules(config: Config, stored: Rules | None, explicit_settings:
 
 
 def find_refused_origins(rules: Rules, guard: GuardConfig) -> tuple[str, ...]:
-    """The origins of seeds that the guard refuses. Nobody typed them for a worker: it has only its settings.
+    """The origins of seeds to which a worker with this guard refuses to connect.
 
+    `tenax crawl` allows the private addresses of seeds typed by the user; a worker allows only what its settings do.
     Names are not resolved, as there may be very many.
     """
     spelling = normalize_options(rules.urls)

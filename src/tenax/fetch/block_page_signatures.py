@@ -13,7 +13,7 @@ from typing import Final, Literal
 BlockKind = Literal["blocked", "captcha", "limited", "challenge", "javascript", "consent", "login"]
 
 HARD_KINDS: Final[frozenset[BlockKind]] = frozenset(("blocked", "captcha", "limited"))
-"""These block us; the other kinds may become a page in a browser."""
+"""These block us. Of the other kinds, all but `login` may become a page in a browser."""
 
 MARKUP_SIGNATURES: Final[tuple[tuple[str, BlockKind, str], ...]] = (
     ("_cf_chl_opt", "challenge", "Cloudflare"),

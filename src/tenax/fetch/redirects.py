@@ -42,9 +42,11 @@ def next_hop(
     options: NormalizeOptions,
     https_domains: tuple[str, ...] = (),
 ) -> RedirectTarget | SameUrl | Stop:
-    """`visit_hops` are the hops of this visit: the task's URL first, then each spelling of it; `chain` those before it.
+    """What a redirect to `location` leads to: another URL, another spelling of the same one, or nothing.
 
-    Redirects to http on the `https_domains` and their subdomains are treated as redirects to https.
+    `visit_hops` are the URLs requested in this visit: that of the task, then other spellings of it. `chain` are the
+    hops before this visit. Redirects to http on the `https_domains` and their subdomains are treated as redirects to
+    https.
     """
     if not location:
         return Stop("redirect without a target")

@@ -38,9 +38,10 @@ _FINAL_REJECTIONS = frozenset(f"rejected:{word}" for word in _FINAL_REASONS.spli
 def fallback_transport(
     outcome: Outcome, transport: TransportKind, fetch: FetchConfig, available: frozenset[TransportKind]
 ) -> TransportKind | None:
-    """The transport to try after a visit by `transport` ended like this; None if none is left.
+    """The transport to try next for the same URL, after a visit by `transport`; None if none is left or would help.
 
-    `available` are the installed ones. Each is tried once: only those after `transport` in the order are left.
+    `available` are the installed transports. Each is tried once: after one of `fetch.fallbacks`, only the later ones
+    in that list are left; after plain HTTP, all of them.
     """
     cures = _useful_transports(outcome)
     if not cures:

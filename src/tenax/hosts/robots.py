@@ -154,10 +154,10 @@ def _is_html(answer: RobotsAnswer) -> bool:
 
 
 def product_token(user_agent: str) -> str:
-    """The product name in this User-Agent that a robots.txt may address, in lower case; empty when there is none.
+    """The name in this User-Agent by which a robots.txt may address us, in lower case; empty when there is none.
 
-    The first product (`FooBot/1.0 (+url)`). After `Mozilla/5.0`, the first name after `compatible;` in a comment, or
-    else the first product that is not a browser's. A browser's own User-Agent is `mozilla`.
+    It is the first product: `foobot` in `FooBot/1.0 (+url)`. If that is `Mozilla`, it is the first name after
+    `compatible;` in a comment, or else the first product, that is not a browser's; `mozilla` if there is none.
     """
     words = map(_NAME.match, _COMMENT.sub(" ", user_agent).split())
     products = [word[0].lower() for word in words if word is not None and word[0]]

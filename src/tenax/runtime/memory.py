@@ -27,10 +27,11 @@ threads rarely contend for one heap, because they mostly run one at a time."""
 
 
 def configure_memory() -> None:
-    """Called once, after the imports: loaded modules are excluded from collection, and freed memory is kept for the
+    """Call after the imports: excludes loaded modules from garbage collection, and keeps freed memory for the
     next page.
 
-    Otherwise the memory of each parsed page is returned to the system and faulted in again: half the cost of its DOM.
+    Otherwise the C library returns the memory of each page to the system and requests it again for the next one, which
+    takes half of the time for its DOM.
     """
     gc.freeze()
     gc.set_threshold(GC_THRESHOLD, 20, 50)

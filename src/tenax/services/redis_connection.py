@@ -1,4 +1,4 @@
-"""A connection to a Redis that may be unavailable: one clear error at the start, retries for ever afterwards."""
+"""A connection to a Redis that may be unavailable: one clear error at the start, later retries until it answers."""
 
 from __future__ import annotations
 

@@ -47,11 +47,10 @@ def mask_reference(text: str) -> str:
 
 
 def mask_server_url(text: str, *, hides_user: bool = False) -> str:
-    """The URL of a server or proxy of ours in a form that can be typed again: `***` for its password, and for a proxy's
-    user.
+    """The URL of a server or proxy of ours, with `***` for its password, and for the user of a proxy.
 
-    With `hides_user` the user is hidden too. A text that is no URL may be a part of one, split at a comma in a password
-    or with its host missing.
+    The user of a server is kept, so that the URL can be typed again; `hides_user` masks it too. A text that is no URL
+    is masked as a whole: it may be a part of one, split at a comma in a password or with its host missing.
     """
     start = _authority_start(text)
     rest = text[start:]

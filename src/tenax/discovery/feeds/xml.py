@@ -44,7 +44,7 @@ def remove_doctype(text: str) -> tuple[str, bool]:
 
 
 def _doctype_end(text: str, at: int) -> int:
-    """After its `>`; with an internal subset, the `>` after the last `]`."""
+    """The position after the DOCTYPE: after its `>`, or with an internal subset (`[…]`), after the first `]>`."""
     end, subset = text.find(">", at), text.find("[", at)
     if 0 <= subset < end:
         closing = _END_OF_SUBSET.search(text, subset)

@@ -5,10 +5,11 @@ text is compared with all of them at once.
 
 In the data of decision trees numbers are in the machine's byte order. First three 32-bit numbers: the indexes of
 articles and of threads among the page kinds, and the number of kinds. Then the tables: one per kind, the one for blocks
-of articles, the one for blocks of other pages. A table is four 32-bit numbers (trees, signs, values, exits), its signs
-with 16 bits each, its values as doubles, and three doubles for each exit. A tree is in preorder: a node, the tree up to
-its threshold, the tree above it. Each node has a value, its threshold or its result, and the sign `_VALUE_SIGN` for it;
-a node with a threshold has the index of its feature as a sign before that.
+of articles, the one for blocks of other pages. A table is four 32-bit numbers (how many trees, signs, values and exits
+it has), then its signs, its values as doubles, and three doubles for each exit. A *sign* is a 16-bit code: the index of
+a feature, or `_VALUE_SIGN` for the next of the values. A tree is in preorder: a node, the tree up to its threshold, the
+tree above it. A node with a threshold has two signs, its feature and `_VALUE_SIGN` for the threshold; a leaf has one,
+`_VALUE_SIGN` for its result.
 
 In the data of languages all numbers are little-endian. First come the names of languages and scripts, sorted; the rest
 refers to them by index.

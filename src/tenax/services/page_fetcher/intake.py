@@ -151,11 +151,11 @@ class Intake:
         return self._skipped_at_head | self._skipped_beyond_head | self._skipped_last_pass
 
     def resume_scan(self) -> None:
-        """One of them may be visited again: its items must be found soon, wherever they are."""
+        """Scan the whole queue without a pause: a skipped host may be visited again, and its items may be anywhere."""
         self._was_scan_empty = False
 
     def scan_spans(self) -> Iterator[Span]:
-        """The parts of one scan in order; each is computed when the previous one was scanned."""
+        """The parts of one scan, in order. Take the next one only after the last was scanned: it depends on that."""
         self._skipped_at_head.clear()
         if not self._next_offset:
             self._skipped_last_pass, self._skipped_beyond_head = self._skipped_beyond_head, set()
