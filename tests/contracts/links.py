@@ -10,6 +10,7 @@ from tenax.database.page_codec import pack_links, unpack_links
 from tenax.model import DeadLetter, Failed, FailureKind, Outcome, PageLink, Plan, Priority, Source, Unchanged
 from tests.contracts.database import Opened, candidate, claim_soon, claimed, drain, visit_of
 from tests.contracts.stored_copies import life_of
+from tests.link_columns import link_columns
 
 A = "https://a.test"
 LINKS = (
@@ -19,7 +20,7 @@ LINKS = (
 
 
 def packed(*links: PageLink) -> bytes:
-    return pack_links(A, [link.url for link in links], links)
+    return pack_links(A, link_columns(links))
 
 
 async def visited(

@@ -20,6 +20,7 @@ from tenax.database import PageLinks
 from tenax.database.page_codec import pack_links
 from tenax.errors import UsageError
 from tenax.model import PageLink, Priority, Source
+from tests.link_columns import link_columns
 
 A = "https://a.test"
 LOW, MEDIUM, HIGH = Priority.LOW, Priority.MEDIUM, Priority.HIGH
@@ -27,7 +28,7 @@ LOW, MEDIUM, HIGH = Priority.LOW, Priority.MEDIUM, Priority.HIGH
 
 def page(path: str, *targets: str, nofollow: tuple[str, ...] = ()) -> PageLinks:
     links = [PageLink(A + target) for target in targets] + [PageLink(A + url, "", "", True) for url in nofollow]
-    return PageLinks(A + path, A, pack_links(A, [link.url for link in links], links))
+    return PageLinks(A + path, A, pack_links(A, link_columns(links)))
 
 
 PAGES = (

@@ -582,8 +582,7 @@ async def test_hosts_beyond_those_of_a_domain(tmp_path: Path) -> None:
     rules = build_rules([seed], few, 2026)
     await database.admit([candidate(seed)])
     urls = [f"https://h{number}.wild.example/" for number in range(3)]
-    links = [(url, False) for url in urls]
-    candidates, _ = admit_links(rules, seed, seed, 0, links)
+    candidates, _ = admit_links(rules, seed, seed, 0, urls)
     visit = visit_of(await claimed(database), clock, candidates=candidates)
     await database.commit(msgspec.structs.replace(visit, link_targets=pack_urls("https://a.example", urls)))
     assert await readmit(database, rules, few, admission_bounds(rules, few, ())) == await readmit(

@@ -14,6 +14,7 @@ import tenax
 from tenax.crawl import single_page
 from tenax.crawl.single_page import explain_page
 from tenax.errors import UsageError
+from tenax.extract.html.links import Links
 
 URL = "https://harbour.example/2026/keys/"
 PROSE = "The ferry left the harbour an hour late, because nobody, not even the captain, had found the key. " * 4
@@ -133,7 +134,7 @@ def test_what_costs_too_much_is_not_read_and_does_not_raise(html: str, why: str)
     for body in (html, html.encode()):
         content = tenax.read(body, "https://example.org/")
         assert (content.media, content.media_reason) == ("other", why)
-        assert (content.text, content.links, content.title) == ("", (), "")
+        assert (content.text, content.links, content.title) == ("", Links(), "")
     assert explain_page(html) == []
 
 

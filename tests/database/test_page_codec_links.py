@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tenax.database.page_codec import find_links, followed_targets, pack_links, pack_urls, unpack_links
 from tenax.model import PageLink
+from tests.link_columns import link_columns
 
 A = "https://a.test"
 LINKS = (
@@ -19,7 +20,7 @@ LINKS = (
 
 
 def packed(*links: PageLink, is_nofollow: bool = False) -> bytes:
-    return pack_links(A, [link.url for link in links], links, is_nofollow=is_nofollow)
+    return pack_links(A, link_columns(links), is_nofollow=is_nofollow)
 
 
 urls = st.builds(
@@ -53,7 +54,7 @@ def test_where_no_link_leads(target: str) -> None:
 
 def test_a_feed_that_a_page_names_is_kept_beside_its_links() -> None:
     feed = f"{A}/feed.xml"
-    row = pack_links(A, [feed, f"{A}/b"], [PageLink("", "RSS"), PageLink("", "b")], feeds=[feed, feed, None])
+    row = pack_links(A, link_columns([PageLink(feed, "RSS"), PageLink(f"{A}/b", "b")]), feeds=[feed, feed, None])
     assert unpack_links(A, row) == (
         PageLink(feed, "RSS"),
         PageLink(f"{A}/b", "b"),
@@ -61,7 +62,7 @@ def test_a_feed_that_a_page_names_is_kept_beside_its_links() -> None:
     )
     assert followed_targets(A, row) == [feed, f"{A}/b"], "no URL list is a link"
     assert [link.is_url_list for link in find_links(feed, A, row)] == [False, True]
-    alone = pack_links(A, [], [], feeds=[feed], is_nofollow=True)
+    alone = pack_links(A, link_columns([]), feeds=[feed], is_nofollow=True)
     assert unpack_links(A, alone) == (PageLink(feed, "", "feed", is_nofollow=True, is_url_list=True),)
 
 

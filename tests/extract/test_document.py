@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenax.extract import Content, Link, extract_content
+from tenax.extract import Content, Links, extract_content
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
 from tenax.extract.document import extract_with_dom
 from tenax.extract.text.fingerprint import near_fingerprint
@@ -41,11 +41,7 @@ def test_a_page() -> None:
         abstract="About it",
         words=3,
         fingerprint=near_fingerprint(article),
-        links=(
-            Link("/c", "canonical", rel="canonical"),
-            Link("x", text="x"),
-            Link("y", is_nofollow=True, text="y", rel="nofollow"),
-        ),
+        links=Links(("/c", "x", "y"), ("", "x", "y"), ("canonical", "", "nofollow"), "001", "300"),
         base_href="/base/",
         content_hash=hashlib.sha256(text.encode()).hexdigest(),
     )
@@ -53,7 +49,7 @@ def test_a_page() -> None:
 
 def test_plain_text_has_only_text() -> None:
     content = extract_content(b"<b>a</b>\r\n http://x/", "text/plain", "noindex")
-    assert (content.media, content.text, content.links) == ("text", "<b>a</b>\n http://x/", ())
+    assert (content.media, content.text, content.links) == ("text", "<b>a</b>\n http://x/", Links())
     assert (content.is_noindex, content.is_nofollow) == (True, False)
 
 

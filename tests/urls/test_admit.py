@@ -20,10 +20,6 @@ PAGE = "https://example.org/news/today"
 RULES = build_rules(["https://example.org/"], Config(), 2026)
 
 
-def followed(*hrefs: str) -> list[tuple[str, bool]]:
-    return [(href, False) for href in hrefs]
-
-
 def urls(candidates: Iterable[Candidate]) -> list[str]:
     return [candidate.url for candidate in candidates]
 
@@ -73,7 +69,7 @@ def test_seed_candidates() -> None:
 
 
 def test_an_candidate_carries_what_the_database_needs() -> None:
-    candidates, refusals = admit_links(RULES, PAGE, PAGE, 2, followed("/shop?color=red&utm_source=x#top"))
+    candidates, refusals = admit_links(RULES, PAGE, PAGE, 2, ["/shop?color=red&utm_source=x#top"])
     assert refusals == {}
     assert candidates == (
         Candidate(
@@ -90,7 +86,7 @@ def test_an_candidate_carries_what_the_database_needs() -> None:
 
 
 def test_priorities_follow_depth_and_rank() -> None:
-    hrefs = followed("/", "/a", "/about", "/news?page=2")
+    hrefs = ["/", "/a", "/about", "/news?page=2"]
     by_depth = {
         depth: [candidate.priority.name[0] for candidate in admit_links(RULES, PAGE, PAGE, depth, hrefs)[0]]
         for depth in (0, 1, 2, 5, 9)
@@ -102,21 +98,19 @@ def test_priorities_follow_depth_and_rank() -> None:
 
 def test_a_link_back_to_a_seed_is_high() -> None:
     rules = with_crawl(CrawlConfig(), "https://example.org/archive/")
-    candidates, _ = admit_links(rules, PAGE, PAGE, 5, followed("/archive/", "/archive/x"))
+    candidates, _ = admit_links(rules, PAGE, PAGE, 5, ["/archive/", "/archive/x"])
     assert [candidate.priority for candidate in candidates] == [Priority.HIGH, Priority.LOW]
 
 
 def test_each_url_once_and_never_the_page_itself() -> None:
-    hrefs = followed("/a", "/a#x", "https://EXAMPLE.org/a", "../a", "#top", "", PAGE, "today?utm_source=x", "/b")
+    hrefs = ["/a", "/a#x", "https://EXAMPLE.org/a", "../a", "#top", "", PAGE, "today?utm_source=x", "/b"]
     candidates, refusals = admit_links(RULES, PAGE, PAGE, 0, hrefs)
     assert urls(candidates) == ["https://example.org/a", "https://example.org/b"]
     assert refusals == {}
 
 
 def test_links_are_resolved_against_the_base() -> None:
-    candidates, _ = admit_links(
-        RULES, PAGE, "https://example.org/x/y/z", 0, followed("a", "../b", "?c", "#d", "//d.org/")
-    )
+    candidates, _ = admit_links(RULES, PAGE, "https://example.org/x/y/z", 0, ["a", "../b", "?c", "#d", "//d.org/"])
     assert urls(candidates) == [
         "https://example.org/x/y/a",
         "https://example.org/x/b",
@@ -129,7 +123,7 @@ def test_links_are_resolved_against_the_base() -> None:
 def test_what_a_long_base_makes_of_links_is_not_remembered() -> None:
     rules = build_rules(["https://example.org/long/"], Config(), 2026)
     base = f"https://example.org/{'b' * 1500}/"
-    candidates, _ = admit_links(rules, PAGE, base, 0, followed(*map(str, range(100)), "/short", "/" + "c" * 1100))
+    candidates, _ = admit_links(rules, PAGE, base, 0, [*map(str, range(100)), "/short", "/" + "c" * 1100])
     assert urls(candidates)[0] == f"{base}0"
     kept = admit._rule_checker(rules)._links
     assert sum(len(link.url) for links in kept.values() for link in links.values()) < 100
@@ -139,14 +133,13 @@ def test_what_a_long_base_makes_of_links_is_not_remembered() -> None:
 def test_refusals_are_counted_by_reason() -> None:
     rules = with_crawl(CrawlConfig(include=("*example.org/*",), exclude=("*/private*",)))
     hrefs = [
-        *followed("/a", "https://other.org/", "https://other.org/#again", "https://third.org/"),
-        *followed("/private/x", "mailto:a@b.c", " javascript:void(0)", "http://[::1", "https://a b/"),
-        *followed("/x" * 1500, "/a/a/a", "/?year=2099", "https://example.org/" + "x" * 70_000),
-        ("/nofollow", True),
-        ("https://other.org/y", True),
-        ("/a", True),
+        *("/a", "https://other.org/", "https://other.org/#again", "https://third.org/"),
+        *("/private/x", "mailto:a@b.c", " javascript:void(0)", "http://[::1", "https://a b/"),
+        *("/x" * 1500, "/a/a/a", "/?year=2099", "https://example.org/" + "x" * 70_000),
     ]
-    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs)
+    marked = ["/nofollow", "https://other.org/y", "/a"]
+    is_nofollow = [False] * len(hrefs) + [True] * len(marked)
+    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs + marked, is_nofollow)
     assert urls(candidates) == ["https://example.org/a"]
     assert refusals == {
         "scope": 2,
@@ -162,14 +155,14 @@ def test_refusals_are_counted_by_reason() -> None:
 
 def test_include_is_a_reason_too() -> None:
     rules = with_crawl(CrawlConfig(include=("*.html", "/page/"), exclude=("*x.html",)))
-    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, followed("/a.html", "/x.html", "/page", "/other"))
+    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, ["/a.html", "/x.html", "/page", "/other"])
     assert urls(candidates) == ["https://example.org/a.html", "https://example.org/page"]
     assert refusals == {"exclude": 1, "include": 1}
 
 
 def test_too_deep() -> None:
     rules = with_crawl(CrawlConfig(max_depth=2))
-    hrefs = followed("/a", "/b", "https://other.org/", "/x/x/x", "mailto:x")
+    hrefs = ["/a", "/b", "https://other.org/", "/x/x/x", "mailto:x"]
     candidates, _ = admit_links(rules, PAGE, PAGE, 1, hrefs)
     assert [candidate.depth for candidate in candidates] == [2, 2]
     assert admit_links(rules, PAGE, PAGE, 2, hrefs) == ((), {"depth": 3, "scope": 1, "scheme": 1})
@@ -177,7 +170,7 @@ def test_too_deep() -> None:
 
 def test_a_page_gives_so_many_links_and_no_more() -> None:
     rules = with_crawl(CrawlConfig(max_links_per_page=3))
-    hrefs = followed(*(f"/{number}" for number in range(10)), "https://other.org/")
+    hrefs = [*(f"/{number}" for number in range(10)), "https://other.org/"]
     candidates, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs)
     assert urls(candidates) == ["https://example.org/0", "https://example.org/1", "https://example.org/2"]
     assert refusals == {"max_links_per_page": 7, "scope": 1}
@@ -185,13 +178,13 @@ def test_a_page_gives_so_many_links_and_no_more() -> None:
 
 def test_a_page_of_foreign_links_is_not_read_to_its_end() -> None:
     rules = with_crawl(CrawlConfig(max_links_per_page=3))
-    hrefs = followed(*(f"https://h{number}.net/" for number in range(100)), "/late")
+    hrefs = [*(f"https://h{number}.net/" for number in range(100)), "/late"]
     assert admit_links(rules, PAGE, PAGE, 0, hrefs) == ((), {"scope": 30, "max_links_per_page": 71})
 
 
 def test_hosts_below_a_domain_have_a_budget_but_seeds_do_not() -> None:
     rules = with_crawl(CrawlConfig(scope="domain"), "https://www.example.org/")
-    candidates, _ = admit_links(rules, PAGE, PAGE, 0, followed("https://a.example.org/", "http://example.org/x"))
+    candidates, _ = admit_links(rules, PAGE, PAGE, 0, ["https://a.example.org/", "http://example.org/x"])
     assert [candidate.budgets for candidate in candidates] == [
         (Budget("hosts_per_domain", "example.org", 1000, counts_hosts=True),),
         (),
@@ -199,8 +192,8 @@ def test_hosts_below_a_domain_have_a_budget_but_seeds_do_not() -> None:
 
 
 def test_a_useless_base_refuses_but_does_not_fail() -> None:
-    assert admit_links(RULES, PAGE, "about:blank", 0, followed("/a", "b")) == ((), {"invalid": 2})
-    assert admit_links(RULES, PAGE, "\ud800", 0, followed("/a")) == ((), {"invalid": 1})
+    assert admit_links(RULES, PAGE, "about:blank", 0, ["/a", "b"]) == ((), {"invalid": 2})
+    assert admit_links(RULES, PAGE, "\ud800", 0, ["/a"]) == ((), {"invalid": 1})
 
 
 # ---- caching ----------------------------------------------------------------------------------------------
@@ -223,11 +216,11 @@ def test_memory_changes_no_answer(pages: list[tuple[str, list[str]]]) -> None:
     spelling = normalize_options(RULES.urls)
     for base, hrefs in pages:
         page = "https://example.org/elsewhere"
-        candidates, refusals = admit_links(RULES, page, base, 0, followed(*hrefs))
+        candidates, refusals = admit_links(RULES, page, base, 0, hrefs)
         fresh = (normalize(href, base, spelling) for href in hrefs)
         allowed = (url.url for url in fresh if url is not None and url_refusal(RULES, url, 1) is None)
         assert urls(candidates) == list(dict.fromkeys(allowed))
-        assert (candidates, refusals) == admit_links(RULES, page, base, 0, followed(*hrefs))
+        assert (candidates, refusals) == admit_links(RULES, page, base, 0, hrefs)
 
 
 @given(st.sampled_from(_BASES), st.lists(st.sampled_from(_HREFS), max_size=8), st.sets(st.sampled_from(_HREFS)))
@@ -237,7 +230,7 @@ def test_a_link_is_known_by_its_url_however_it_is_written(base: str, hrefs: list
     spelling = normalize_options(RULES.urls)
     lookalikes = {"https://example.org//example.org/b", "https://example.org/a/x:y", "https://example.org/https:e"}
     known = {url.url for href in before if (url := normalize(href, base, spelling)) is not None} | lookalikes
-    candidates, _ = admit_links(RULES, "https://example.org/elsewhere", base, 0, followed(*hrefs), known)
+    candidates, _ = admit_links(RULES, "https://example.org/elsewhere", base, 0, hrefs, (), known)
     fresh = (normalize(href, base, spelling) for href in hrefs)
     allowed = (url.url for url in fresh if url is not None and url_refusal(RULES, url, 1) is None)
     assert urls(candidates) == list(dict.fromkeys(url for url in allowed if url not in known))
@@ -256,31 +249,48 @@ def test_where_links_lead_whatever_is_remembered(base: str, hrefs: list[str], is
     plainly = [normalize(href, base, normalize_options(RULES.urls)) for href in hrefs]
     wanted = [url.url if url is not None else None for url in plainly]
     if is_judged_before:
-        admit_links(RULES, PAGE, base, 1, followed(*hrefs))
+        admit_links(RULES, PAGE, base, 1, hrefs)
     assert link_targets(RULES, base, hrefs) == wanted
     known = {url for url in wanted if url}
     assert link_targets(RULES, base, hrefs, known) == wanted
     for known_now in (set(), known):
         found: list[str | None] = []
-        marked = [(href, number % 3 == 0) for number, href in enumerate(hrefs)]
-        admit_links(RULES, PAGE, base, 1, marked, known_now, targets=found)
+        marked = [number % 3 == 0 for number in range(len(hrefs))]
+        admit_links(RULES, PAGE, base, 1, hrefs, marked, known_now, targets=found)
         assert found == wanted, "those marked nofollow too"
+
+
+@given(
+    hrefs=st.lists(st.sampled_from(["x", "/x", "/y", "//other.test/", "https://example.org/y", "../x", "?q=1", ""])),
+    known=st.sets(st.sampled_from([f"https://example.org{path}" for path in ("/x", "/y", "/news/x", "/news/today")])),
+    most=st.integers(1, 9),
+)
+def test_links_that_are_surely_within_the_limit_are_judged_like_all_others(
+    hrefs: list[str], known: set[str], most: int
+) -> None:
+    rules = with_crawl(CrawlConfig(max_links_per_page=most), "https://example.org/")
+    results = []
+    for is_nofollow in ([], [False] * len(hrefs)):  # with marks, each link is judged by itself
+        left_out, targets = set[str](), list[str | None]()
+        result = admit_links(rules, PAGE, PAGE, 0, hrefs, is_nofollow, known, (), left_out, targets)
+        results.append((result, left_out, targets))
+    assert results[0] == results[1]
 
 
 def test_targets_are_given_for_the_links_that_are_read() -> None:
     rules = with_crawl(CrawlConfig(max_links_per_page=1), "https://example.org/")
     found: list[str | None] = []
-    admit_links(rules, PAGE, PAGE, 0, followed(*(f"/{number}" for number in range(20))), targets=found)
+    admit_links(rules, PAGE, PAGE, 0, [*(f"/{number}" for number in range(20))], targets=found)
     assert found == [f"https://example.org/{number}" for number in range(10)]
 
 
 def test_known_links_are_left_out_but_count() -> None:
     rules = with_crawl(CrawlConfig(max_links_per_page=3), "https://example.org/")
     known = {PAGE, "https://example.org/a", "https://example.org/b"}
-    hrefs = followed(PAGE, "/a", "/a#again", "/c", "/c?", "/b", "/d")
-    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs, known)
+    hrefs = [PAGE, "/a", "/a#again", "/c", "/c?", "/b", "/d"]
+    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs, (), known)
     assert (urls(candidates), refusals) == (["https://example.org/c"], {"max_links_per_page": 1})
-    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs, {PAGE}, known)
+    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs, (), {PAGE}, known)
     assert (urls(candidates), refusals) == (["https://example.org/c"], {"max_links_per_page": 1})
 
 
@@ -290,11 +300,11 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     judge = admit._rule_checker(rules)
     for number in range(100):
         page = f"https://bounded.org/{number}/"
-        candidates, _ = admit_links(rules, page, page, 0, followed(f"/x{number}", f"y{number}", "/nav", "nav"))
+        candidates, _ = admit_links(rules, page, page, 0, [f"/x{number}", f"y{number}", "/nav", "nav"])
         assert len(candidates) == 4
         assert sum(1 + len(links) for links in judge._links.values()) <= 56
     huge = "/" + "x" * 1500
-    admit_links(rules, page, page, 0, followed(huge))
+    admit_links(rules, page, page, 0, [huge])
     assert all(huge not in links for links in judge._links.values())
 
 
@@ -309,6 +319,6 @@ def test_refusals_agree_with_the_verdicts(path: str, depth: int) -> None:
     assert url is not None
     refused_by = next((verdict.rule for verdict in rule_verdicts(rules, url, depth + 1) if not verdict.passed), None)
     assert url_refusal(rules, url, depth + 1) == refused_by
-    candidates, refusals = admit_links(rules, PAGE, PAGE, depth, followed(path))
+    candidates, refusals = admit_links(rules, PAGE, PAGE, depth, [path])
     assert refusals == ({refused_by: 1} if refused_by else {})
     assert len(candidates) == (0 if refused_by else 1)

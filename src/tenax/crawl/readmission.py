@@ -185,8 +185,8 @@ class _Readmission:
             return admit_url_list(self._rules, page.url, page.depth, listed, source, 0.0)
         if not discovery.has_source("links"):
             return (), {}
-        hrefs = [(link.url, link.is_nofollow) for link in links]
-        return admit_links(self._rules, page.url, page.url, page.depth, hrefs)
+        hrefs, is_nofollow = [link.url for link in links], [link.is_nofollow for link in links]
+        return admit_links(self._rules, page.url, page.url, page.depth, hrefs, is_nofollow)
 
     def _url_list_candidates(
         self, page: PageLinks | CutOffPage, links: Sequence[PageLink], discovery: DiscoveryConfig

@@ -24,6 +24,7 @@ from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
 from tenax.extract.document import Content, empty_content, extract_with_dom
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.head import read_head, read_page_hints
+from tenax.extract.html.links import Links
 from tenax.model import Value
 from tenax.runtime.cpu_time import cpu_seconds
 from tenax.runtime.memory import pause_collection
@@ -120,7 +121,7 @@ def _explain_dom(dom: Dom, url: str | None) -> list[ExplainedBlock]:
 def resolve_urls(content: Content, url: str) -> Content:
     """The content with absolute URLs, written as a crawl writes them."""
     base = resolve_base(content.base_href, url)
-    most = count_resolvable((link.href for link in content.links), base)
+    most = count_resolvable(content.links.hrefs, base)
     cut_why = (
         f"only the first {most:,} links are resolved: the base URL is too long" if most < len(content.links) else ""
     )
@@ -128,7 +129,7 @@ def resolve_urls(content: Content, url: str) -> Content:
     return msgspec.structs.replace(
         content,
         truncated_reason=content.truncated_reason or cut_why,
-        links=tuple(msgspec.structs.replace(link, href=href) for link, href in links if href is not None),
+        links=Links.from_links(msgspec.structs.replace(link, href=href) for link, href in links if href is not None),
         canonical=_web_url(content.canonical, base) if content.canonical else None,
         image=_web_url(content.image, base) if content.image else None,
         base_href=base if content.base_href else None,

@@ -13,13 +13,14 @@ so one that is also linked to is stored twice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from itertools import compress
+from typing import NamedTuple
 
 import msgspec
 from isal import isal_zlib
 
 from tenax.database.rows import Row, decode_authors, decode_chain, encode
-from tenax.model import Event, Page, PageKind, PageLink, Value
+from tenax.model import IN_ARTICLE_LINK, NOFOLLOW_LINK, Event, Page, PageKind, PageLink, Value
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 """Limit on the event texts in memory for one call; the last event may exceed it."""
@@ -149,30 +150,35 @@ FEED, SITEMAP = "feed", "sitemap"
 """The `rel` of URL lists that a document names."""
 _COLUMN_SEPARATOR = "\0"
 _LINE_SEPARATOR = "\n"
-_NOFOLLOW, _IN_ARTICLE, _URL_LIST = 1, 2, 4
+_URL_LIST = 4
+"""The third flag of a stored link, beside `NOFOLLOW_LINK` and `IN_ARTICLE_LINK`."""
 _FLAG_DIGITS = "01234567"
 _FOLLOWED_FLAGS = "02"
+_ALL_NOFOLLOW = str.maketrans("02", "13")
+_ONLY_NOFOLLOW = str.maketrans("23", "01")
 _COMPRESSION_LEVEL = 0
 """The fastest. The next level is a fifth smaller and costs a crawl another half percent."""
 
 
-class Anchor(Protocol):
-    """The properties of a link in its page."""
+class LinkColumns(NamedTuple):
+    """The links of a page, in columns of equal length."""
 
-    @property
-    def text(self) -> str: ...
-    @property
-    def rel(self) -> str: ...
-    @property
-    def is_nofollow(self) -> bool: ...
-    @property
-    def is_in_article(self) -> bool: ...
+    targets: Sequence[str | None]
+    """None: no URL."""
+    texts: Sequence[str]
+    rels: Sequence[str]
+    flags: str
+    """A digit for each link, the sum of `NOFOLLOW_LINK` and `IN_ARTICLE_LINK`."""
+
+    def without_texts(self) -> LinkColumns:
+        """Only the targets, and which of them are nofollow."""
+        empty = [""] * len(self.targets)
+        return LinkColumns(self.targets, empty, empty, self.flags.translate(_ONLY_NOFOLLOW))
 
 
 def pack_links(
     origin: str,
-    targets: Sequence[str | None],
-    link_anchors: Sequence[Anchor],
+    links: LinkColumns,
     *,
     feeds: Iterable[str | None] = (),
     excluded_url: str = "",
@@ -183,40 +189,41 @@ def pack_links(
     Links to the same target are merged; empty targets and `excluded_url` are dropped. `feeds` are those that the page
     names. A page without any link or feed gives an empty value.
     """
-    found = dict(zip(targets, link_anchors, strict=False))
-    if len(found) < min(len(targets), len(link_anchors)):
-        found = _deduplicate_links(zip(targets, link_anchors, strict=False))
-    found.pop(None, None)
-    found.pop(excluded_url, None)
-    anchors = found.values()
-    urls = list(filter(None, found))
-    texts = [anchor.text for anchor in anchors]
-    marks = [
-        _FLAG_DIGITS[_IN_ARTICLE * anchor.is_in_article + (is_nofollow or anchor.is_nofollow)] for anchor in anchors
-    ]
-    rels = [anchor.rel for anchor in anchors]
-    for feed in dict.fromkeys(filter(None, feeds)):
-        urls.append(feed)
-        texts.append("")
-        marks.append(_FLAG_DIGITS[_URL_LIST + is_nofollow])
-        rels.append(FEED)
-    return _pack_columns(origin, urls, texts, marks, rels)
+    unique = set(links.targets)
+    if len(unique) < len(links.targets):
+        links = _merge_links(links)
+    if not unique.isdisjoint((None, excluded_url)):
+        links = _drop_targets(links, (None, excluded_url))
+    flags = links.flags.translate(_ALL_NOFOLLOW) if is_nofollow else links.flags
+    named = list(dict.fromkeys(filter(None, feeds)))
+    if not named:
+        return _pack_columns(origin, links.targets, links.texts, flags, links.rels)
+    return _pack_columns(
+        origin,
+        [*links.targets, *named],
+        [*links.texts, *[""] * len(named)],
+        flags + _FLAG_DIGITS[_URL_LIST + NOFOLLOW_LINK * is_nofollow] * len(named),
+        [*links.rels, *[FEED] * len(named)],
+    )
 
 
 def pack_urls(origin: str, urls: Iterable[str | None], url_lists: Iterable[str | None] = (), rel: str = "") -> bytes:
     """Pack the URLs that a sitemap or a feed at this origin lists, then the URL lists that it names, each with this
     `rel`."""
     found, named = (list(dict.fromkeys(filter(None, some))) for some in (urls, url_lists))
-    marks = [_FLAG_DIGITS[0]] * len(found) + [_FLAG_DIGITS[_URL_LIST]] * len(named)
-    return _pack_columns(origin, found + named, [], marks, [""] * len(found) + [rel] * len(named))
+    flags = _FLAG_DIGITS[0] * len(found) + _FLAG_DIGITS[_URL_LIST] * len(named)
+    return _pack_columns(origin, found + named, [], flags, [""] * len(found) + [rel] * len(named))
 
 
-def _pack_columns(origin: str, urls: list[str], texts: list[str], flags: list[str], rels: list[str]) -> bytes:
+def _pack_columns(
+    origin: str, urls: Sequence[str | None], texts: Sequence[str], flags: str, rels: Sequence[str]
+) -> bytes:
     if not urls:
         return b""
     # A URL contains no line break and no NUL.
-    paths = _LINE_SEPARATOR.join(["", *urls]).replace(f"{_LINE_SEPARATOR}{origin}/", f"{_LINE_SEPARATOR}/")[1:]
-    columns = (paths, _join_column(texts), "".join(flags), _join_column(rels))
+    lines = _LINE_SEPARATOR.join(["", *filter(None, urls)])
+    paths = lines.replace(f"{_LINE_SEPARATOR}{origin}/", f"{_LINE_SEPARATOR}/")[1:]
+    columns = (paths, _join_column(texts), flags, _join_column(rels))
     return isal_zlib.compress(_COLUMN_SEPARATOR.join(columns).encode("utf-8", "replace"), _COMPRESSION_LEVEL)
 
 
@@ -227,7 +234,7 @@ def unpack_links(origin: str, packed: bytes) -> tuple[PageLink, ...]:
     urls = [origin + path if path[:1] == "/" else path for path in paths.split(_LINE_SEPARATOR)]
     said = zip(urls, _split_column(texts, len(urls)), _split_column(rels, len(urls)), map(int, marks), strict=True)
     return tuple(
-        PageLink(url, text, rel, bool(mark & _NOFOLLOW), bool(mark & _IN_ARTICLE), bool(mark & _URL_LIST))
+        PageLink(url, text, rel, bool(mark & NOFOLLOW_LINK), bool(mark & IN_ARTICLE_LINK), bool(mark & _URL_LIST))
         for url, text, rel, mark in said
     )
 
@@ -255,26 +262,30 @@ def find_links(target: str, origin: str, packed: bytes) -> list[PageLink]:
     return [link for link in unpack_links(origin, packed) if link.url == target]
 
 
-def _deduplicate_links(links: Iterable[tuple[str | None, Anchor]]) -> dict[str | None, Anchor]:
-    found: dict[str | None, Anchor] = {}
-    for url, anchor in links:
-        known = found.get(url)
-        found[url] = anchor if known is None or url is None else _merge_anchors(url, known, anchor)
-    return found
-
-
-def _merge_anchors(url: str, one: Anchor, other: Anchor) -> PageLink:
-    """Merge two links to one target: first text, followed if either is, in the article if either is."""
-    return PageLink(
-        url,
-        one.text or other.text,
-        one.rel,
-        one.is_nofollow and other.is_nofollow,
-        one.is_in_article or other.is_in_article,
+def _drop_targets(links: LinkColumns, dropped: tuple[str | None, ...]) -> LinkColumns:
+    is_kept = [target not in dropped for target in links.targets]
+    return LinkColumns(
+        list(compress(links.targets, is_kept)),
+        list(compress(links.texts, is_kept)),
+        list(compress(links.rels, is_kept)),
+        "".join(compress(links.flags, is_kept)),
     )
 
 
-def _join_column(values: list[str]) -> str:
+def _merge_links(links: LinkColumns) -> LinkColumns:
+    """One link per target: first text, followed if any of them is, in the article if any is, `rel` of the first."""
+    merged: dict[str | None, tuple[str, str, int]] = {}
+    for target, text, rel, digit in zip(*links, strict=True):
+        flags, known = int(digit), merged.get(target)
+        if known is not None:
+            text, rel = known[0] or text, known[1]
+            flags = (flags & known[2] & NOFOLLOW_LINK) + ((flags | known[2]) & IN_ARTICLE_LINK)
+        merged[target] = text, rel, flags
+    texts, rels, numbers = zip(*merged.values(), strict=True)
+    return LinkColumns(tuple(merged), texts, rels, "".join(map(str, numbers)))
+
+
+def _join_column(values: Sequence[str]) -> str:
     """One line per value; empty when all values are."""
     if not any(values):
         return ""

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tenax.extract.document import Content, extract_content
-    from tenax.extract.html.links import Link
+    from tenax.extract.html.links import Link, Links
 
 _MODULE_BY_NAME = {
     "Content": "tenax.extract.document",
     "Link": "tenax.extract.html.links",
+    "Links": "tenax.extract.html.links",
     "extract_content": "tenax.extract.document",
 }
 
@@ -31,4 +32,4 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(_MODULE_BY_NAME[name]), name)
 
 
-__all__ = ["Content", "Link", "extract_content"]
+__all__ = ["Content", "Link", "Links", "extract_content"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from tenax.extract.html.links import Link
+from tenax.extract.html.links import Links
 from tenax.model import PageKind, Value
 
 ResolveUrl: TypeAlias = Callable[[str], str]
@@ -15,7 +15,7 @@ ResolveUrl: TypeAlias = Callable[[str], str]
 class PageBody(Value, frozen=True):
     text: str
     """All visible text."""
-    links: tuple[Link, ...]
+    links: Links
     kind: PageKind = PageKind.OTHER
     article: str = ""
     markdown: str = ""

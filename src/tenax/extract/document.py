@@ -15,7 +15,7 @@ from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
 from tenax.extract.html.charset import decode
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.head import read_head, read_page_hints
-from tenax.extract.html.links import Link, read_base_href
+from tenax.extract.html.links import Links, read_base_href
 from tenax.extract.html.media_type import MediaKind, sniff_media
 from tenax.extract.html.parser import remove_node, truncate_text_node
 from tenax.extract.html.tree import SKIPPED_TAGS, Node, tag_number
@@ -126,7 +126,7 @@ class Content(Value, frozen=True):
     """Words of the article; in scripts without spaces two characters count as one."""
     fingerprint: bytes = b""
     """Of the article, see `fingerprint.near_fingerprint`; empty when there is none."""
-    links: tuple[Link, ...] = ()
+    links: Links = Links()
     base_href: str | None = None
     feeds: tuple[str, ...] = ()
     """Declared feeds, as written."""

@@ -42,8 +42,10 @@ from tenax.model.outcomes import (
 )
 from tenax.model.results import (
     GUESS_LIMITS,
+    IN_ARTICLE_LINK,
     LIMIT_SETTINGS,
     LINKS_NOT_KEPT,
+    NOFOLLOW_LINK,
     ROBOTS_CLOSED_SUFFIX,
     ChangeNotice,
     Cursor,
@@ -87,10 +89,12 @@ from tenax.model.value import PageKind, Value
 
 __all__ = [
     "GUESS_LIMITS",
+    "IN_ARTICLE_LINK",
     "LIMIT_SETTINGS",
     "LINKS_NOT_KEPT",
     "LINK_STEPS",
     "NEEDS_BROWSER",
+    "NOFOLLOW_LINK",
     "ROBOTS_CLOSED_SUFFIX",
     "SECONDS_PER_POINT",
     "AddressClass",

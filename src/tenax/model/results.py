@@ -69,6 +69,11 @@ def limit_setting(name: str) -> str:
 _MISSING_KINDS = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
 
 
+NOFOLLOW_LINK = 1
+IN_ARTICLE_LINK = 2
+"""Flags of a link where links are kept in columns; their sum is one digit."""
+
+
 class PageLink(Value, frozen=True):
     """A link of a page, as stored."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import NamedTuple
 
 from tenax.config import Config, UrlsConfig
@@ -134,7 +133,8 @@ def admit_links(
     page_url: str,
     base: str,
     depth: int,
-    hrefs: Iterable[tuple[str, bool]],
+    hrefs: Sequence[str],
+    is_nofollow: Sequence[bool] = (),
     known: Container[str] = (),
     known_before: Container[str] = (),
     left_out: set[str] | None = None,
@@ -142,10 +142,10 @@ def admit_links(
 ) -> tuple[tuple[Candidate, ...], dict[str, int]]:
     """A page's links as candidates, each URL once and without the page itself; and the number of refusals, by reason.
 
-    `hrefs` are as written in the page, each with whether it is marked nofollow. `page_url` is normalized. Links in
-    `known` or `known_before` are neither: they are left out, but count towards the page's limit. `left_out`, if given
-    empty, is filled with them; `targets`, if given empty, with the target of each link, as from `link_targets`, up to
-    the last one read.
+    `hrefs` are as written in the page; `is_nofollow` says of each whether it is marked so, empty if none is.
+    `page_url` is normalized. Links in `known` or `known_before` are neither: they are left out, but count towards the
+    page's limit. `left_out`, if given empty, is filled with them; `targets`, if given empty, with the target of each
+    link, as from `link_targets`, up to the last one read.
     """
     checker = _rule_checker(rules)
     here, directory = split_base(base) or ("", "")
@@ -159,21 +159,21 @@ def admit_links(
     seen = {page_url}
     left_out = set() if left_out is None else left_out
     targets = [] if targets is None else targets
-    stream = iter(hrefs)
-    for href, is_nofollow in islice(stream, most * MAX_HREFS_PER_LINK):
-        # Most links are written in our spelling, and halfway through a site most of them are known.
-        url = here + href if href[:1] == "/" != href[1:2] else _plain_url(href, directory)
-        if url in known or url in known_before:
-            targets.append(url)
-            if is_nofollow:
-                refusals["nofollow"] = refusals.get("nofollow", 0) + 1
-            else:
-                left_out.add(url)
-            continue
-        link = rooted.get(href) or relative.get(href) or checker.check_link(href, base, rooted, relative)
-        url = link[0]
-        targets.append(url if link[1] else None)
-        if is_nofollow:
+    read = hrefs[: most * MAX_HREFS_PER_LINK]
+    # Most links are written in our spelling, and halfway through a site most of them are known.
+    plain = [here + href if href[:1] == "/" != href[1:2] else _plain_url(href, directory) for href in read]
+    unknown = [number for number, url in enumerate(plain) if url not in known and url not in known_before]
+    targets += plain
+    judges_all = bool(is_nofollow) or len(read) > most  # marks of known links matter, or the order for the limit
+    if not judges_all:
+        left_out |= set(plain).difference([plain[number] for number in unknown])
+    for number in range(len(read)) if judges_all else unknown:
+        url, href = plain[number], read[number]
+        if url not in known and url not in known_before:
+            link = rooted.get(href) or relative.get(href) or checker.check_link(href, base, rooted, relative)
+            url = link[0]
+            targets[number] = url if link[1] else None
+        if is_nofollow and is_nofollow[number]:
             refusals["nofollow"] = refusals.get("nofollow", 0) + 1
             continue
         if url in known or url in known_before:
@@ -194,7 +194,7 @@ def admit_links(
             )
         else:
             refusals[reason] = refusals.get(reason, 0) + 1
-    if unread := sum(1 for _ in stream):
+    if unread := len(hrefs) - len(read):
         refusals["max_links_per_page"] = refusals.get("max_links_per_page", 0) + unread
     return tuple(candidates), refusals
 

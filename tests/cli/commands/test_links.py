@@ -32,6 +32,7 @@ from tenax.database.sqlite import SqliteDatabase, lock_database
 from tenax.model import PageLink, Priority, Source
 from tenax.urls.admit import build_rules
 from tests.contracts.database import FixedPace, candidate, claimed, visit_of
+from tests.link_columns import link_columns
 
 A, B = "https://a.test", "https://b.test"
 PLAIN = TextStyle()
@@ -55,7 +56,7 @@ async def written(out: Path, *, is_kept: bool = True) -> None:
     for _ in LINKS:
         claim = await claimed(database)
         links = LINKS[claim.task.url]
-        packed = pack_links(A, [link.url for link in links], links)
+        packed = pack_links(A, link_columns(links))
         visit = visit_of(claim, clock)
         await database.commit(msgspec.structs.replace(visit, link_targets=packed if is_kept else None))
         clock.advance(2)

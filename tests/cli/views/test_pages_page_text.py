@@ -8,7 +8,7 @@ from tenax.cli.output import TextStyle, display_width
 from tenax.cli.views.pages import content_fields, format_blocks, format_content, wrap_text
 from tenax.crawl.single_page import ExplainedBlock
 from tenax.extract.document import Content
-from tenax.extract.html.links import Link
+from tenax.extract.html.links import Link, Links
 
 FULL = Content(
     "html",
@@ -99,7 +99,7 @@ def test_wide_letters_and_long_reasons_fit_the_line(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_document_for_programs() -> None:
-    content = Content("html", title="So", links=(Link("https://a.example/"),), fingerprint=b"\x00\xff")
+    content = Content("html", title="So", links=Links.from_links([Link("https://a.example/")]), fingerprint=b"\x00\xff")
     assert content_fields(content, "https://b.example/") == {
         "url": "https://b.example/",
         "media": "html",

@@ -12,7 +12,7 @@ from tenax.crawl.reader.messages import ExtractedPage, ExtractJob, ReaderBatch, 
 from tenax.crawl.reader.read_page import Reader, build_page_links, extract_page, has_numbered_links, web_url
 from tenax.database.page_codec import followed_targets, unpack_links
 from tenax.extract.document import Content
-from tenax.extract.html.links import MAX_LINKS, Link
+from tenax.extract.html.links import MAX_LINKS, Link, Links
 from tenax.model import Budget, PageLink, Rejected, Source, TransportKind
 from tenax.urls.admit import build_rules
 
@@ -112,7 +112,9 @@ def test_links_are_stored_only_if_configured() -> None:
 
 
 def test_a_stored_link_is_absolute_and_http() -> None:
-    links = (Link("../x", "a", True, "Words", "nofollow", True), Link("mailto:a@b.test"), Link("//b.test/"))
+    links = Links.from_links(
+        (Link("../x", "a", True, "Words", "nofollow", True), Link("mailto:a@b.test"), Link("//b.test/"))
+    )
     base = "https://shop.example/a/b"
     assert build_page_links(Content("html", links=links), base, 9) == (
         PageLink("https://shop.example/x", "Words", "nofollow", True, True),
@@ -327,4 +329,4 @@ def test_what_a_job_says_of_discovery_survives_the_socket() -> None:
     ],
 )
 def test_whether_a_page_leads_to_numbered_ones(hrefs: list[str], are_numbered: bool) -> None:
-    assert has_numbered_links(Content("html", links=tuple(map(Link, hrefs)))) is are_numbered
+    assert has_numbered_links(Content("html", links=Links(tuple(hrefs)))) is are_numbered

@@ -12,6 +12,7 @@ from tenax.extract.html.links import (
     MAX_REL_CHARS,
     MAX_TEXT_CHARS,
     Link,
+    Links,
     is_followable,
     read_base_href,
     read_links,
@@ -19,7 +20,17 @@ from tenax.extract.html.links import (
 
 
 def links_of(html: str) -> tuple[Link, ...]:
-    return read_links(Dom(html))
+    return tuple(read_links(Dom(html)))
+
+
+def test_links_are_a_sequence_in_columns() -> None:
+    links = read_links(Dom("<a href=/a rel=nofollow>A</a><map><area href=b></map><a href=c>C</a>"))
+    written = (Link("/a", "a", True, "A", "nofollow"), Link("b", "area"), Link("c", text="C"))
+    assert tuple(links) == written
+    assert [links[0], links[-1]] == [written[0], written[-1]]
+    assert (tuple(links[1:]), len(links), bool(links[3:])) == (written[1:], 3, False)
+    assert Links.from_links(written) == links
+    assert (links.is_nofollow, links[1:].is_nofollow) == ([True, False, False], [])
 
 
 @pytest.mark.parametrize(

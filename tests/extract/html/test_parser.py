@@ -20,6 +20,7 @@ from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
 from tenax.extract.document import extract_with_dom
 from tenax.extract.html import parser
 from tenax.extract.html.dom import Dom
+from tenax.extract.html.links import Links
 from tenax.extract.html.parser import MAX_ATTRIBUTES, MAX_DEPTH, PIECE_BYTES, parse
 from tenax.extract.html.tree import FED, HANDED_BACK, Feeder
 from tenax.extract.native import binding
@@ -369,5 +370,5 @@ def test_inline_code_is_kept_with_much_formatting() -> None:
 
 def test_reason_of_an_unread_page() -> None:
     content = extract_content(b"<div>" * 100_000, HTML)
-    assert (content.media, content.text, content.links) == ("other", "", ())
+    assert (content.media, content.text, content.links) == ("other", "", Links())
     assert content.media_reason == "too costly to read: elements nest more than 10,000 deep"

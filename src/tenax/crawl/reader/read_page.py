@@ -10,7 +10,7 @@ from itertools import islice, pairwise
 import msgspec
 
 from tenax.crawl.reader.messages import ExtractedPage, ExtractJob, max_cpu_seconds, unreadable_page
-from tenax.database.page_codec import Anchor, pack_links
+from tenax.database.page_codec import LinkColumns, pack_links
 from tenax.discovery.archives import Listing, build_listing
 from tenax.discovery.paged_urls import Numbering, parse_paged_url
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
@@ -163,13 +163,10 @@ def _extract_page(
     budget.check("before its links were judged")
     base = resolve_base(content.base_href, job.fetched_url, rules.urls.max_length)
     content, is_cut = _limit_resolvable_links(content, base, len(job.body))
-    links = content.links if job.discovery.has_source("links") else ()
-    hrefs = [(link.href, link.is_nofollow or content.is_nofollow) for link in links]
-    if content.next_href and links:
-        hrefs.append((content.next_href, content.is_nofollow))
+    hrefs, is_nofollow = _followed_links(job, content)
     targets: list[str | None] = []
     candidates, refusals = admit_links(
-        rules, job.url, base, job.depth, hrefs, known, known_before, skipped_urls, targets
+        rules, job.url, base, job.depth, hrefs, is_nofollow, known, known_before, skipped_urls, targets
     )
     budget.check("judging its links")
     if content.feeds and not content.is_nofollow and job.discovery.has_source("feeds"):
@@ -222,14 +219,23 @@ def _extract_page(
     )
 
 
+def _followed_links(job: ExtractJob, content: Content) -> tuple[Sequence[str], Sequence[bool]]:
+    """The hrefs to follow with the declared next page, and whether each is nofollow, as for `admit_links`."""
+    links = content.links
+    if not links or not job.discovery.has_source("links"):
+        return (), ()
+    hrefs = (*links.hrefs, content.next_href) if content.next_href else links.hrefs
+    if content.is_nofollow:
+        return hrefs, [True] * len(hrefs)
+    return hrefs, [*is_nofollow, False] if (is_nofollow := links.is_nofollow) else ()
+
+
 def _rejected_page(job: ExtractJob, rules: Rules, content: Content, dom: Dom | None, verdict: Verdict) -> ExtractedPage:
     """A block page or empty shell: its links are not the site's, but a meta refresh is followed."""
     candidates: tuple[Candidate, ...] = ()
     if verdict.why.startswith("refresh:") and not content.is_nofollow:
         base = resolve_base(content.base_href, job.fetched_url, rules.urls.max_length)
-        candidates, _ = admit_links(
-            rules, job.url, base, job.depth, [(refresh_target(read_block_page_signals(dom)), False)]
-        )
+        candidates, _ = admit_links(rules, job.url, base, job.depth, [refresh_target(read_block_page_signals(dom))])
     return ExtractedPage(
         charset=content.charset,
         charset_source=content.charset_source,
@@ -254,7 +260,7 @@ def _page_listing(job: ExtractJob, rules: Rules, content: Content, base: str) ->
     if not is_list and not content.next_href and not has_numbered_links(content):
         return None
     following = content.next_href or next((link.href for link in content.links if "next" in link.rel.split()), "")
-    urls = link_targets(rules, base, [link.href for link in content.links[: rules.max_links_per_page]])
+    urls = link_targets(rules, base, content.links.hrefs[: rules.max_links_per_page])
     goes_on = normalize(following, base, normalize_options(rules.urls)) if following else None
     found = build_listing(
         job.url, [url for url in urls if url is not None], goes_on.url if goes_on is not None else None
@@ -269,10 +275,9 @@ def _is_section(url: str, content: Content) -> bool:
 
 def has_numbered_links(content: Content) -> bool:
     """Whether any link looks like one to a further page. All are searched at once first: most pages have none."""
-    hrefs = [link.href for link in content.links]
-    joined = "\n".join(hrefs).lower()
+    joined = "\n".join(content.links.hrefs).lower()
     may_be = "=" in joined or _NUMBERED_URL_PREFILTER.search(joined) is not None
-    return may_be and any(_NUMBERED_URL.search(href) for href in hrefs)
+    return may_be and any(_NUMBERED_URL.search(href) for href in content.links.hrefs)
 
 
 def _set_list_depth(job: ExtractJob, candidates: tuple[Candidate, ...], numbering: Numbering) -> tuple[Candidate, ...]:
@@ -335,7 +340,7 @@ def _limit_resolvable_links(content: Content, base: str, body_bytes: int) -> tup
     links = content.links
     if len(links) * len(base) + body_bytes <= MAX_RESOLVED_CHARS:
         return content, False
-    count = count_resolvable((link.href for link in links), base)
+    count = count_resolvable(links.hrefs, base)
     if count == len(links):
         return content, False
     return msgspec.structs.replace(content, links=links[:count]), True
@@ -365,13 +370,14 @@ def _pack_page_links(job: ExtractJob, rules: Rules, content: Content, base: str,
     of the links that were checked: the crawl may follow none, or only a limited number.
     """
     origin, _ = split_base(job.url) or ("", "")
-    if further := content.links[len(targets) :]:
-        targets = targets + link_targets(rules, base, [link.href for link in further])
-    anchors: Sequence[Anchor] = content.links
+    links = content.links
+    if further := links.hrefs[len(targets) :]:
+        targets = targets + link_targets(rules, base, further)
+    columns = LinkColumns(targets[: len(links)], links.texts, links.rels, links.flags)
     if content.is_noindex:
-        anchors = [PageLink("", is_nofollow=link.is_nofollow) for link in content.links]
+        columns = columns.without_texts()
     feeds = link_targets(rules, base, content.feeds) if content.feeds else ()
-    return pack_links(origin, targets, anchors, feeds=feeds, excluded_url=job.url, is_nofollow=content.is_nofollow)
+    return pack_links(origin, columns, feeds=feeds, excluded_url=job.url, is_nofollow=content.is_nofollow)
 
 
 def _unstored_link_count(job: ExtractJob, content: Content, refusals: Mapping[str, int]) -> int:

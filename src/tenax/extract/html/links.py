@@ -7,16 +7,17 @@ other than http and https, fragments of the page itself, and URLs longer than an
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
-from typing import Literal
+from typing import Final, Literal, get_args, overload
 
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.tree import BREAK, tag_number
 from tenax.extract.text.visible import collapse_spaces
-from tenax.model import Value
+from tenax.model import IN_ARTICLE_LINK, NOFOLLOW_LINK, Value
 
 LinkKind = Literal["a", "area", "iframe", "canonical", "alternate"]
+LINK_KINDS: Final[tuple[LinkKind, ...]] = get_args(LinkKind)
 
 MAX_LINKS = 50_000
 """Maximum number of links per page: a memory bound, far above any limit of a crawl."""
@@ -53,7 +54,65 @@ class Link(Value, frozen=True):
     """Whether any occurrence is in the article."""
 
 
-def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
+class Links(Value, frozen=True, array_like=True):
+    """The links of a page, a sequence of `Link`. In columns, because most steps need one property of all links."""
+
+    hrefs: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    rels: tuple[str, ...] = ()
+    flags: str = ""
+    """A digit for each link, the sum of `NOFOLLOW_LINK` and `IN_ARTICLE_LINK`."""
+    kinds: str = ""
+    """A digit for each link, its index in `LINK_KINDS`."""
+
+    @classmethod
+    def from_links(cls, links: Iterable[Link]) -> Links:
+        found = list(links)
+        return cls(
+            tuple([link.href for link in found]),
+            tuple([link.text for link in found]),
+            tuple([link.rel for link in found]),
+            "".join([str(NOFOLLOW_LINK * link.is_nofollow + IN_ARTICLE_LINK * link.is_in_article) for link in found]),
+            "".join([str(LINK_KINDS.index(link.kind)) for link in found]),
+        )
+
+    @property
+    def is_nofollow(self) -> list[bool]:
+        """For each link; empty when none is nofollow."""
+        if "1" not in self.flags and "3" not in self.flags:
+            return []
+        return [bool(int(flag) & NOFOLLOW_LINK) for flag in self.flags]
+
+    def __len__(self) -> int:
+        return len(self.hrefs)
+
+    def __iter__(self) -> Iterator[Link]:
+        return map(self._build_link, range(len(self.hrefs)))
+
+    @overload
+    def __getitem__(self, number: int) -> Link: ...
+    @overload
+    def __getitem__(self, number: slice) -> Links: ...
+    def __getitem__(self, number: int | slice) -> Link | Links:
+        if isinstance(number, slice):
+            return Links(
+                self.hrefs[number], self.texts[number], self.rels[number], self.flags[number], self.kinds[number]
+            )
+        return self._build_link(number)
+
+    def _build_link(self, number: int) -> Link:
+        flags = int(self.flags[number])
+        return Link(
+            self.hrefs[number],
+            LINK_KINDS[int(self.kinds[number])],
+            bool(flags & NOFOLLOW_LINK),
+            self.texts[number],
+            self.rels[number],
+            bool(flags & IN_ARTICLE_LINK),
+        )
+
+
+def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> Links:
     """The links of the page. The first of equal hrefs is kept, followable if any of them is.
 
     `kept_runs` tells for each run of the walk whether it is in the article.
@@ -110,7 +169,7 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> tuple[Link, ...]:
                 known.rel,
                 known.is_in_article or is_kept,
             )
-    return tuple(found.values())
+    return Links.from_links(found.values())
 
 
 def read_base_href(dom: Dom) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 from selectolax import lexbor
 
-from tenax.extract.html.links import Link
+from tenax.extract.html.links import Links
 from tenax.extract.html.tree import Feeder
 from tenax.extract.native.build import library_path
 from tenax.model import Value
@@ -59,7 +59,7 @@ class PageScan(Value, frozen=True, array_like=True):
 
 class SkimmedPage(Value, frozen=True, array_like=True):
     text: str
-    links: tuple[Link, ...]
+    links: Links
 
 
 class NativeContent(Value, frozen=True, array_like=True):
@@ -74,7 +74,7 @@ class NativeContent(Value, frozen=True, array_like=True):
     abstract: str | None
     words: int
     fingerprint: bytes
-    links: tuple[Link, ...]
+    links: Links
     hrefs: list[str]
     """The hrefs that the Markdown needs resolved."""
 

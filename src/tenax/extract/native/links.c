@@ -13,9 +13,15 @@
 #define MAX_FRAGMENT_CHARS (4 * MAX_TEXT_CHARS)
 #define MAX_CHARACTER_BYTES 4
 
+/* In the order of `LINK_KINDS`; NO_LINK: the element is not followed. */
+typedef enum { LINK_A, LINK_AREA, LINK_IFRAME, LINK_CANONICAL, LINK_ALTERNATE, NO_LINK } LinkKind;
+
+/* `NOFOLLOW_LINK` and `IN_ARTICLE_LINK`. */
+enum { NOFOLLOW = 1, IN_ARTICLE = 2 };
+
 typedef struct {
     Text href;
-    const char *kind;
+    LinkKind kind;
     bool is_nofollow;
     Text text, rel;
     bool is_in_article;
@@ -119,26 +125,26 @@ static bool is_followable(Text href)
     return !has_other_scheme(href);
 }
 
-/* How a crawl uses a <link>; NULL if not at all. An alternate that is not HTML is a feed, an embed or a stylesheet. */
-static const char *link_element_kind(const LinkAttributes *attributes)
+/* How a crawl uses a <link>. An alternate that is not HTML is a feed, an embed or a stylesheet. */
+static LinkKind link_element_kind(const LinkAttributes *attributes)
 {
     if (has_word(attributes->rel, "canonical"))
-        return "canonical";
+        return LINK_CANONICAL;
     bool is_html = attributes->type.size == 0 || contains_ignoring_case(attributes->type, "html");
     if (is_html && has_word(attributes->rel, "alternate") && !has_word(attributes->rel, "stylesheet"))
-        return "alternate";
-    return NULL;
+        return LINK_ALTERNATE;
+    return NO_LINK;
 }
 
-static const char *link_kind(const Node *node, const LinkAttributes *attributes)
+static LinkKind link_kind(const Node *node, const LinkAttributes *attributes)
 {
     switch (node->tag) {
     case TAG_a:
-        return "a";
+        return LINK_A;
     case TAG_area:
-        return "area";
+        return LINK_AREA;
     case TAG_iframe:
-        return "iframe";
+        return LINK_IFRAME;
     default:
         return link_element_kind(attributes);
     }
@@ -231,7 +237,7 @@ static bool is_kept_before(Reader *reader, uint32_t end)
 }
 
 /* The first of equal hrefs is kept, followable if any of them is, with the first text that is not empty. */
-static void add_link(Reader *reader, Text href, const LinkAttributes *attributes, const char *kind, uint32_t place)
+static void add_link(Reader *reader, Text href, const LinkAttributes *attributes, LinkKind kind, uint32_t place)
 {
     Arena *arena = &reader->page->arena;
     const Walk *walk = &reader->page->walk;
@@ -252,35 +258,33 @@ static void add_link(Reader *reader, Text href, const LinkAttributes *attributes
     ADD(arena, reader->links, ((Link){href, kind, is_nofollow, text, rel, is_kept}));
 }
 
-/* By name, and only the fields that differ from their defaults. */
-static void pack_link(Pack *pack, const Link *link)
+typedef Text (*LinkText)(const Link *link);
+static Text link_href(const Link *link) { return link->href; }
+static Text link_text(const Link *link) { return link->text; }
+static Text link_rel(const Link *link) { return link->rel; }
+
+static void pack_column(const Reader *reader, Pack *pack, LinkText value)
 {
-    bool is_a = strcmp(link->kind, "a") == 0, has_text = link->text.size > 0, has_rel = link->rel.size > 0;
-    pack_map(pack, 1 + !is_a + link->is_nofollow + has_text + has_rel + link->is_in_article);
-    pack_literal(pack, "href");
-    pack_text(pack, link->href);
-    if (!is_a) {
-        pack_literal(pack, "kind");
-        pack_literal(pack, link->kind);
-    }
-    if (link->is_nofollow) {
-        pack_literal(pack, "is_nofollow");
-        pack_bool(pack, true);
-    }
-    if (has_text) {
-        pack_literal(pack, "text");
-        pack_text(pack, link->text);
-    }
-    if (has_rel) {
-        pack_literal(pack, "rel");
-        pack_text(pack, link->rel);
-    }
-    if (link->is_in_article) {
-        pack_literal(pack, "is_in_article");
-        pack_bool(pack, true);
+    pack_array(pack, reader->links.count);
+    for (uint32_t n = 0; n < reader->links.count; n++) {
+        Text text = value(&reader->links.at[n]);
+        pack_text(pack, text.size > 0 ? text : (Text){EMPTY, 0});
     }
 }
 
+/* A digit for each link. */
+static void pack_digits(const Reader *reader, Pack *pack, bool is_flags)
+{
+    uint8_t *to = pack_text_room(pack, reader->links.count);
+    for (uint32_t n = 0; n < reader->links.count; n++) {
+        const Link *link = &reader->links.at[n];
+        unsigned flags = (link->is_nofollow ? NOFOLLOW : 0) + (link->is_in_article ? IN_ARTICLE : 0);
+        to[n] = (uint8_t)('0' + (is_flags ? flags : (unsigned)link->kind));
+    }
+    pack_text_end(pack, reader->links.count);
+}
+
+/* In columns, as `Links`. */
 void pack_links(Page *page, Pack *pack)
 {
     const Nodes *nodes = &page->walk.link_nodes;
@@ -291,11 +295,14 @@ void pack_links(Page *page, Pack *pack)
         Text href = strip_href(attributes.href);
         if (!is_followable(href))
             continue;
-        const char *kind = link_kind(nodes->at[n], &attributes);
-        if (kind != NULL)
+        LinkKind kind = link_kind(nodes->at[n], &attributes);
+        if (kind != NO_LINK)
             add_link(&reader, href, &attributes, kind, n);
     }
-    pack_array(pack, reader.links.count);
-    for (uint32_t n = 0; n < reader.links.count; n++)
-        pack_link(pack, &reader.links.at[n]);
+    pack_array(pack, 5);
+    pack_column(&reader, pack, link_href);
+    pack_column(&reader, pack, link_text);
+    pack_column(&reader, pack, link_rel);
+    pack_digits(&reader, pack, true);
+    pack_digits(&reader, pack, false);
 }
