@@ -126,6 +126,7 @@ IMPURE = frozenset({
 })  # fmt: skip
 IMPURE_CALLS = frozenset({"open", "print", "input", "now", "utcnow", "today"})
 USES_IMPURE = {
+    ("tenax.extract.html.parser", "sys"): "counts the references to a tree, to reuse its document",
     ("tenax.fetch.bodies", "sys"): "checks the Python version, because newer ones have zstd in the standard library",
     ("tenax.extract.native.binding", "threading"): "loads the native library once, also with several threads",
 }

@@ -3,20 +3,20 @@
 TenaxError                    something a person must know; its text is one line that says what to do
 ├── UsageError                the command line asks for something impossible
 ├── ConfigError               an unknown key or bad value; names the key and its source
-│   └── ServerAway            a configured server does not answer; it may later
+│   └── ServerUnavailable     a configured server does not answer; it may later
 ├── NoSeedReachable           no seed's host could be found: a typo, or no network
 ├── DatabaseError             the database cannot be used
 │   ├── DatabaseBusy          another process holds it
 │   ├── DatabaseUnusable      corrupt, not ours, from a newer version, or not writable
-│   │   └── DatabaseAway      its server does not answer; it may later
-│   ├── DatabaseMissing       there is no crawl in that directory
+│   │   └── DatabaseUnavailable  its server does not answer; it may later
+│   ├── DatabaseNotFound      there is no crawl in that directory
 │   ├── DatabaseLost          its file was deleted, moved or replaced while it was open
-│   ├── DatabaseSilent        it did not answer after several attempts
+│   ├── DatabaseTimeout       it did not answer after several attempts
 │   ├── LeaseLost             this visit's claim is void; its commit was refused
 │   └── CommitUnknown         the connection was lost during this visit's commit, which was made once or not at all
-├── NothingStored             a crawl ended, and none of its runs has stored a page
+├── NoPagesStored             a crawl ended, and none of its runs has stored a page
 ├── NetworkLost               the network was down for longer than `resilience.max_network_outage_seconds`
-├── Stalled                   no visit ends, and neither network nor database is the reason
+├── CrawlStalled              no visit ends, and neither network nor database is the reason
 ├── MemoryExceeded            the memory limit was exceeded; the run has ended cleanly
 ├── StorageFull               the disk is full; what was committed is safe
 └── SinkError                 an output file cannot be written or was changed by another program

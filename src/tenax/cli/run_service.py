@@ -1,4 +1,4 @@
-"""Runs a service: its start is retried until the server answers; the first signal stops it, the second at once."""
+"""Runs a service: retries its start until its servers answer; the first signal stops it, the second ends it at once."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Sites:
         return self._site_for_host(host).config
 
     def for_origin(self, origin: str) -> SiteConfig:
-        """The same for `scheme://host`, with or without a port."""
+        """The settings of a host, given as `scheme://host`, with or without a port."""
         if not self._host_sites and not self._subdomain_sites:
             return self._default_site.config
         return self.for_host(origin_host(origin))

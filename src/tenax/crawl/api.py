@@ -218,9 +218,9 @@ class Crawl:
 
     @property
     def grace_seconds(self) -> float | None:
-        """How long visits in flight may take after `stop`: on a server, others repeat the abandoned ones.
+        """How long visits in flight may take after `stop`; on a server, other workers repeat those that are abandoned.
 
-        None: as long as they take, because nobody else has the file.
+        None for a crawl in a directory: they may take as long as they need, because no other process has the file.
         """
         return self._config.worker.grace_seconds if self.location.server else None
 

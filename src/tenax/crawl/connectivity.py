@@ -39,7 +39,7 @@ _INTERRUPTED_KINDS = frozenset({
 
 
 class ProbeResult(Value, frozen=True):
-    """The result of one probe of the network."""
+    """The result of connecting to all probes once."""
 
     reachable_probe: str = ""
     """The first probe that accepted a connection; empty: none."""

@@ -23,6 +23,7 @@ Promises of this package:
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from tenax.fetch.headers import Headers, Profile
@@ -99,8 +100,7 @@ class Response(Value, frozen=True):
     @property
     def content_type(self) -> str:
         """As sent, cut at the maximum length; invalid bytes are replaced, because it is stored."""
-        text = self.headers.get("Content-Type", "")[:MAX_CONTENT_TYPE_CHARS]
-        return text if text.isascii() else text.encode("utf-8", "replace").decode()
+        return _clean_content_type(self.headers.get("Content-Type", ""))
 
     @property
     def ttfb_seconds(self) -> float:
@@ -126,6 +126,12 @@ class Response(Value, frozen=True):
             proxy=self.proxy,
             is_unverified=self.is_unverified,
         )
+
+
+@lru_cache(64)
+def _clean_content_type(text: str) -> str:
+    text = text[:MAX_CONTENT_TYPE_CHARS]
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 class Transport(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, TypeVar, overload
 
 from tenax.config import FetchConfig
 from tenax.errors import ConfigError
@@ -12,6 +12,7 @@ from tenax.hosts.robots import OUR_NAMES, product_token
 from tenax.model import Failed, FailureKind, StoredCopy, Value
 from tenax.urls.normalize import MAX_HREF_CHARS
 
+_Default = TypeVar("_Default")
 HeaderPairs: TypeAlias = tuple[tuple[str, str], ...]
 Profile: TypeAlias = Literal["honest", "browser"]
 """How we identify ourselves: by our own name, or as a browser."""
@@ -134,6 +135,14 @@ class Headers(Mapping[str, str]):
     def __getitem__(self, name: str) -> str:
         """The first value if a name occurs several times."""
         return self._values[name.lower()][0]
+
+    @overload
+    def get(self, name: str, default: None = None, /) -> str | None: ...
+    @overload
+    def get(self, name: str, default: _Default, /) -> str | _Default: ...
+    def get(self, name: str, default: object = None, /) -> object:
+        values = self._values.get(name.lower())
+        return default if values is None else values[0]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)

@@ -83,7 +83,7 @@ class Tally(Value, frozen=True):
 
 
 def prior_belief(kind: PageKind, tally: Tally | None = None) -> Belief:
-    """The belief about a new page: the default of its kind, replaced more and more by the host's other pages."""
+    """The belief about a new page: the default of its kind, which counts less the more pages of the host are known."""
     usual = DEFAULT_PRIORS[kind]
     if tally is None or not tally.is_valid:
         return usual

@@ -1,7 +1,7 @@
 """CPU time of one piece of work: how much this thread has used, and a limit.
 
-Work that checks its time regularly ends itself. Other work is ended in two ways: `limit_cpu_time` interrupts Python
-code in the main thread; `ProcessLimit` has the system end the whole process, whatever it is doing.
+Work that regularly checks its time ends by itself. Other work is ended in two ways: `limit_cpu_time` interrupts Python
+code in the main thread; `ProcessLimit` makes the system end the whole process, whatever it is doing.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ def is_out_of_files(error: BaseException) -> bool:
 
 
 def are_files_used_up() -> bool:
-    """Whether file descriptors are nearly used up. For failures without a reason: a library that finds no certificate
-    or gets no answer may have been unable to open a file."""
+    """Whether file descriptors are nearly used up. For failures that give no reason: a library that finds no
+    certificate, or gets no answer, may have been unable to open a file."""
     try:
         count = sum(1 for _ in Path("/dev/fd").iterdir())
     except OSError as error:

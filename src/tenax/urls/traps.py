@@ -1,7 +1,7 @@
 """URLs that lead into endless sites, and budgets for those that might.
 
-Each rule has the name of its setting, so a refusal says what to change. The rules prefer a missed trap to a refused
-page: depth, length and the budgets eventually stop what they miss.
+Each rule has the name of its setting, so a refusal says what to change. The rules would rather miss a trap than refuse
+a page: depth, length and the budgets eventually stop what they miss.
 """
 
 from __future__ import annotations

@@ -92,6 +92,45 @@ def test_another_lexbor_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
         parser._check_layout()
 
 
+STANDARD, QUIRKS = b"<!DOCTYPE html><p>one<table><tr><td>1</table>", b"<p>one<table><tr><td>1</table>"
+
+
+def document_of(tree: LexborHTMLParser) -> int:
+    assert tree.root is not None
+    address: int = parser._lexbor.lxb_dom_node_parent_noi(tree.root.mem_id)
+    return address
+
+
+def test_the_document_of_the_last_page_is_reused() -> None:
+    before = document_of(parse(STANDARD).tree)
+    again = parse(b"<!doctype html><p id=other>two").tree
+    assert document_of(again) == before
+    assert again.html == whole(b"<!doctype html><p id=other>two")
+
+
+def test_a_document_in_use_is_not_reused() -> None:
+    kept = parse(STANDARD).tree
+    assert document_of(parse(b"<!doctype html><p>two").tree) != document_of(kept)
+    assert kept.html == whole(STANDARD)
+    node = parse(STANDARD).tree.css_first("td")
+    assert node is not None
+    parse(b"<!doctype html><p>two")
+    assert (node.text(), node.html) == ("1", "<td>1</td>")
+
+
+@pytest.mark.parametrize("first", [STANDARD, QUIRKS, b"<!doctype html public>" + QUIRKS, b" <!doctype html>" + QUIRKS])
+@pytest.mark.parametrize("then", [STANDARD, QUIRKS])
+def test_the_mode_of_a_page_does_not_carry_over(first: bytes, then: bytes) -> None:
+    """In quirks mode a table does not end its paragraph."""
+    parse(first)
+    assert parse(then).tree.html == whole(then)
+
+
+def test_a_large_tree_is_not_kept() -> None:
+    parse(b"<!doctype html>" + b"<p>" * 20_000)
+    assert not parser._last_document
+
+
 # ---- limits ---------------------------------------------------------------------------------------------
 
 DEEP, TIME, ATTRIBUTES = "nest more than", "s of CPU used up parsing", "attributes"

@@ -95,7 +95,7 @@ def _show_status(config: Config, is_json: bool) -> int:
 
 
 def format_status(status: QueueStatus, style: TextStyle) -> list[str]:
-    """The summary first, then the figures behind it."""
+    """The summary, then the figures that it is based on."""
     from tenax.cli.output import format_pairs, format_table
     from tenax.cli.views.format_values import format_count
     from tenax.logs import sanitize_text

@@ -1,4 +1,4 @@
-"""`tenax schedule`: sends URLs to the queue of the page-fetcher at their intervals."""
+"""`tenax schedule`: sends URLs to the queue of the page-fetcher, each at its own interval."""
 
 from __future__ import annotations
 

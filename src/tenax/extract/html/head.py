@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ _META, _SCRIPT, _TITLE = (tag_number(name) for name in ("meta", "script", "title
 _META_NAME_ATTRIBUTES: Final = ("name", "property", "itemprop", "http-equiv")
 _MAX_SCRIPTS: Final = 30
 _MAX_VALUES_PER_NAME: Final = 20
+_MAX_KNOWN_NAME_CHARS: Final = 80
 """Values kept per name: several authors have one meta each."""
 
 
@@ -111,15 +113,25 @@ def _add_meta(attributes: Attributes, meta_values: dict[str, list[str]], robots:
         value = attributes.get(key)
         if not value:
             continue
-        # A property may have several names, `dc:title og:title`.
-        for name in value.lower().split():
+        names = _known_meta_names(value) if len(value) <= _MAX_KNOWN_NAME_CHARS else _split_meta_names(value)
+        for name in names:
             if name in OUR_ROBOT_NAMES:
                 robots.append((name, content))
-                continue
-            if name.startswith(("dc:", "dcterms:")):
-                name = name.replace(":", ".", 1)
-            if len(values := meta_values.setdefault(name, [])) < _MAX_VALUES_PER_NAME:
-                values.append(content)
+            elif name not in meta_values:
+                meta_values[name] = [content]
+            elif len(meta_values[name]) < _MAX_VALUES_PER_NAME:
+                meta_values[name].append(content)
+
+
+def _split_meta_names(value: str) -> tuple[str, ...]:
+    """The names in lower case: a property may have several, `dc:title og:title`."""
+    return tuple(
+        name.replace(":", ".", 1) if name.startswith(("dc:", "dcterms:")) else name for name in value.lower().split()
+    )
+
+
+_known_meta_names = lru_cache(1024)(_split_meta_names)
+"""The pages of a site have the same names."""
 
 
 def _add_link(attributes: Attributes, links: dict[str, str], feeds: list[str]) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import sys
 from typing import Any, Final, NamedTuple, cast
 
 from selectolax import lexbor
@@ -48,8 +49,12 @@ its attributes."""
 
 # Without events: their only use, copying a chosen <option>, makes long <select> lists quadratic.
 _OPTIONS: Final = int(LexborDocumentOptions.WO_EVENTS)
-_EMPTY_DOCUMENT: Final = "<!doctype html>"
+_EMPTY_DOCUMENT: Final = b"<!doctype html>"
 """Without the doctype, a document is in quirks mode, and stays so when it is reused."""
+_MAX_REUSED_CHUNKS: Final = 32
+"""The tree of the last page may stay in memory until the next one is parsed: at most a megabyte."""
+_REFERENCES_UNUSED: Final = 2
+"""What `sys.getrefcount` says of the tree in a tuple that nobody else uses: the tuple's reference and its own."""
 
 # Offsets, in pointers, of the lexbor fields that we read: in its tokenizer, its tree builder and its list types.
 _TOKEN, _TOKEN_ATTRIBUTES = 8, 10
@@ -247,6 +252,8 @@ class ParsedTree(NamedTuple):
 
 
 _spare_parsers: Final[list[_Parser]] = []
+_last_document: Final[dict[str, tuple[LexborHTMLParser, int]]] = {}
+"""The last document and its address, if it may be reused; a dict, because threads may take from it."""
 
 
 def parse(html: bytes, budget: CpuBudget | None = None, feeder: Feeder | None = None) -> ParsedTree:
@@ -255,7 +262,7 @@ def parse(html: bytes, budget: CpuBudget | None = None, feeder: Feeder | None = 
     A page with too many nodes is truncated. Raises `ExtractLimitExceeded` for a page that nests too deep or uses up its
     budget. Without a budget the time is not limited. `feeder` is that of the native code; None feeds in Python.
     """
-    tree, document = _new_document()
+    tree, document = _document()
     try:
         parser = _spare_parsers.pop()
     except IndexError:
@@ -273,6 +280,8 @@ def parse(html: bytes, budget: CpuBudget | None = None, feeder: Feeder | None = 
         parser.close()
     if parsed_bytes is None:
         return ParsedTree(LexborHTMLParser(_EMPTY_DOCUMENT, options=_OPTIONS))
+    if parser.chunks.value <= _MAX_REUSED_CHUNKS and html[: len(_EMPTY_DOCUMENT)].lower() == _EMPTY_DOCUMENT:
+        _last_document["spare"] = tree, document
     return ParsedTree(tree, parsed_bytes if parsed_bytes < len(html) else None)
 
 
@@ -289,14 +298,16 @@ def truncate_text_node(node: int, size: int) -> None:
         ctypes.c_char.from_address(text + size).value = b"\0"
 
 
-def _new_document() -> tuple[LexborHTMLParser, int]:
-    """An empty document and its address."""
-    tree = LexborHTMLParser(_EMPTY_DOCUMENT, options=_OPTIONS)
-    root = tree.root
-    assert root is not None, "a blank page has a root"
-    document: int = _lexbor.lxb_dom_node_parent_noi(root.mem_id)
-    _lexbor.lxb_html_document_clean(document)
-    return tree, document
+def _document() -> tuple[LexborHTMLParser, int]:
+    """An empty document and its address: that of the last page if nothing refers to it any more, else a new one, which
+    takes longer to make than a short page to parse."""
+    last = _last_document.pop("spare", None)
+    if last is None or sys.getrefcount(last[0]) > _REFERENCES_UNUSED:
+        tree = LexborHTMLParser(_EMPTY_DOCUMENT, options=_OPTIONS)
+        assert tree.root is not None, "a blank page has a root"
+        last = tree, _lexbor.lxb_dom_node_parent_noi(tree.root.mem_id)
+    _lexbor.lxb_html_document_clean(last[1])
+    return last
 
 
 def _parse_pieces(
@@ -374,7 +385,7 @@ def _tree_memory(document: int) -> int:
 
 def _check_layout() -> None:
     """Check that lexbor's counters are at the expected offsets. Raises `ImportError`."""
-    parser, (_kept, document) = _Parser(), _new_document()
+    parser, (_kept, document) = _Parser(), _document()
     parser.begin(document)
     _lexbor.lxb_html_parse_chunk_process(parser.handle, _LAYOUT_SAMPLE, len(_LAYOUT_SAMPLE))
     counts = parser.open_elements.value, parser.formatting.value, parser.attributes.value, bool(parser.tag)

@@ -28,7 +28,7 @@ from typing import NamedTuple, Protocol
 
 
 class QueueWindow(NamedTuple):
-    """A part of the queue, left in the queue."""
+    """Consecutive items of the queue, which stay in it."""
 
     items: list[bytes]
     length: int
