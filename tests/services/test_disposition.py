@@ -8,7 +8,7 @@ import pytest
 
 from tenax.config import Config, Sites
 from tenax.fetch.answer import FetchResult
-from tenax.fetch.redirects import RedirectTarget
+from tenax.fetch.classify import RedirectTarget
 from tenax.fetch.retry import plan_task
 from tenax.model import (
     Deferred,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tenax.config import Config, PageFetcherConfig, SettingValue, load_config
-from tenax.services.page_fetcher.settings import fetch_config, max_items_per_host
+from tenax.services.page_fetcher import fetch_config, max_items_per_host
 
 
 def test_the_defaults_are_those_its_neighbours_know() -> None:

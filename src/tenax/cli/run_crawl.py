@@ -115,7 +115,7 @@ async def run_and_report(options: CrawlOptions, loaded: LoadedConfig) -> int:
 
 
 def exit_code(ending: Ending, status: Status) -> int:
-    """0 only when the crawl has stored pages: a script sees nothing else."""
+    """0 only when the crawl has stored pages: a script sees only this code."""
     if ending is Ending.INTERRUPTED:
         return EXIT_INTERRUPTED
     return 0 if status.pages else NoPagesStored.exit_code

@@ -17,11 +17,9 @@ import msgspec
 from tenax.config import DuplicatesConfig, RecrawlConfig, SiteConfig, Sites
 from tenax.crawl.discovery_candidates import count_withheld_guesses, guess_urls, robots_sitemap_candidates
 from tenax.crawl.reader.messages import ExtractedPage
-from tenax.discovery.facets import is_combined, record_facet_page
-from tenax.discovery.series import SeriesPage, record_series_page, shape_of
+from tenax.discovery.repeats import SeriesPage, is_combined, record_facet_page, record_series_page, shape_of
 from tenax.extract.text.fingerprint import fingerprint_bands, fingerprint_similarity
-from tenax.fetch.answer import FetchResult
-from tenax.fetch.host_update import update_host
+from tenax.fetch.answer import FetchResult, update_host
 from tenax.model import (
     Candidate,
     ChangeHistory,

@@ -18,10 +18,9 @@ import msgspec
 
 from tenax.clock import Clock, SteadyClock
 from tenax.config import Config, validate_config
-from tenax.crawl.app import App, BackgroundTask
+from tenax.crawl.app import App, BackgroundTask, Meter
 from tenax.crawl.cut_offs import recount_cut_offs
 from tenax.crawl.location import Location, crawl_location
-from tenax.crawl.progress import Meter
 from tenax.crawl.readmission import PARKED_CAUSES, admission_bounds, readmit
 from tenax.crawl.rules import extend_rules, load_rules, resume_rules
 from tenax.crawl.seeds import SeedCheck, check_seeds, store_allowed

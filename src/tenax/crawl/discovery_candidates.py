@@ -287,7 +287,7 @@ def _current_limits(guess_state: GuessState, origin: str, rules: Rules, site: Si
 def repeat_reason(
     task: Task, extracted: ExtractedPage, guess_state: GuessState, similarity: Callable[[bytes, bytes], float]
 ) -> str:
-    """Why a guessed page is not a page of its own: it repeats another one. Sites that ignore a parameter do that."""
+    """Why a guessed page counts as a repetition of another page, as on a site that ignores parameters; else empty."""
     if task.source is Source.ARCHIVE:
         seen = extracted.content_hash[:HASH_CHARS]
         return "the same as another guess" if seen and seen == guess_state.archive_hash else ""

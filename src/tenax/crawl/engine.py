@@ -25,9 +25,9 @@ from tenax.database import Admission, Database
 from tenax.errors import CommitUnknown, LeaseLost, NoSeedReachable, TenaxError
 from tenax.fetch.answer import FetchResult
 from tenax.fetch.body_budget import BodyBudget, MemoryReservation
+from tenax.fetch.classify import RedirectTarget
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.preflight import may_use_canonical_copy
-from tenax.fetch.redirects import RedirectTarget
 from tenax.fetch.retry import plan_task
 from tenax.hosts import Hosts
 from tenax.hosts.rules import pace_seconds

@@ -22,7 +22,7 @@ from tenax.errors import UsageError
 from tenax.model import Priority, Source
 
 HIGH_SHARE = 0.1
-"""This share of the unvisited URLs, the best, gets high priority."""
+"""This share of the unvisited URLs, those with the best scores, gets high priority."""
 MEDIUM_SHARE = 0.5
 DAMPING = 0.85
 

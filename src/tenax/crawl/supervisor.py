@@ -1,4 +1,4 @@
-"""Detects that crawl stalled, looks for the cause, and ends a run that cannot recover.
+"""Detects that a crawl has stalled, looks for the cause, and ends a run that cannot recover.
 
 There are two kinds of stall. The event loop is blocked by code that computes or waits in it: a thread watches for that.
 Or the loop runs, but no visit ends though some are in flight, or the engine no longer looks for work: then the network

@@ -12,9 +12,16 @@ import msgspec
 
 from tenax.config import SiteConfig
 from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
-from tenax.discovery.facets import facet_path, facet_skip_reason, is_open, most_at_once
 from tenax.discovery.paged_urls import is_beyond_next, is_unproven, own_list_page, parse_paged_url, past_end_reason
-from tenax.discovery.series import missing_repeats, series_pattern, series_skip_reason
+from tenax.discovery.repeats import (
+    facet_path,
+    facet_skip_reason,
+    is_open,
+    missing_repeats,
+    most_at_once,
+    series_pattern,
+    series_skip_reason,
+)
 from tenax.fetch import Response
 from tenax.fetch.answer import FetchResult
 from tenax.fetch.headers import robot_names, usable_validator
@@ -145,7 +152,7 @@ class OpenVisits:
     def record_answer(self, claim: Claim) -> int | None:
         """End the visit and return how many tasks its host has left, waiting or open; None: many, or not counted.
 
-        The waiting ones are those of the host's latest claim, which may be later than this one.
+        Waiting tasks are as counted at the host's latest claim, which may be later than this one.
         """
         origin = claim.task.origin
         waiting = self._waiting.get(origin, claim.waiting)

@@ -209,7 +209,7 @@ async def build_app(
 
 
 async def _open_sharing(config: Config, database: Database, clock: Clock, local_hosts: MemoryHosts) -> Sharing | None:
-    """What is shared through Redis. Workers of one database learn from it which of them cannot reach Redis."""
+    """What is shared through Redis. Workers learn through their database which of them cannot reach Redis."""
     if not config.redis.url:
         return None
     from tenax.database.postgres import PostgresDatabase

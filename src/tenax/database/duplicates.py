@@ -141,7 +141,7 @@ class DuplicateSearch:
         return mine.rules if mine is not None else None
 
     def _most_similar_ids(self, mine: DuplicateKeys) -> Sequence[int]:
-        """The record ids that share the most keys with it."""
+        """The record ids that share the most keys with this page."""
         shared: dict[int, int] = {}
         for holders in filter(None, map(self._pages_by_key.get, mine.keys)):
             for record_id in holders:

@@ -109,9 +109,9 @@ class GuessLimits(Value, frozen=True):
     with_lists: bool = True
     with_archives: bool = True
     archives_below: int = 10
-    """Archives are tried when fewer high-priority tasks wait than this,"""
+    """Archives are tried when fewer high-priority tasks than this wait."""
     archives_every_seconds: float = 86_400.0
-    """and always after this time."""
+    """Archives are also tried when this time has passed since they were last tried for this reason."""
     archives_at_a_time: int = 2
     """Maximum archives without a result: results decide what to try next."""
     archives_a_day: int = 5

@@ -1,8 +1,8 @@
 """Pending guesses that have evidence but are held back by a limit.
 
-They stay in the host's record, so a run with a higher limit makes them. Only guesses with evidence count: the next page
-of a list that shows page numbers, an archive pattern that has worked. Common paths without evidence are tried within
-the budget and never count: there would always be one more.
+They stay in the host's record, so a run with a higher limit makes them. Evidence is a list that shows page numbers, or
+an archive pattern that has worked. Common paths without evidence are tried within the budget, but never count as held
+back: there would always be one more.
 """
 
 from __future__ import annotations

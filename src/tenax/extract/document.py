@@ -137,8 +137,7 @@ class Content(Value, frozen=True):
     content_hash: str = ""
     """SHA-256 of the text, hex; the hash of the empty text when there is none."""
     truncated_reason: str = ""
-    """Set when the page has more elements than are parsed, or more blocks than are scored: how far it was read. The
-    rest is missing here."""
+    """How far the page was read, if it has more elements, text or blocks than the limits allow; else empty."""
 
 
 def extract_content(

@@ -1,8 +1,8 @@
 """Fetching: one request, through the SSRF guard, with limits on everything; the result is a value.
 
 A request passes these steps: `guard` checks the address, a `Transport` sends the request, `bodies` decodes the body
-within its size limit, `classify` interprets the status, `redirects` resolves a Location, and `retry` turns the outcome
-into a plan. All but the transports, the guard's DNS look-up and `pipeline` are pure.
+within its size limit, `classify` interprets the status and resolves a Location, and `retry` turns the outcome into a
+plan. All but the transports, the guard's DNS look-up and `pipeline` are pure.
 
 Promises of this package:
 
@@ -142,6 +142,20 @@ class Transport(Protocol):
 
     async def close(self) -> None:
         """Close every connection."""
+
+
+MAX_HEAD_BYTES: Final = 256 * 1024
+"""Maximum size of the status line and headers together, and of the trailers. Real sites send long policy headers, but
+none needs 200 headers of 64 KB."""
+MAX_HEADERS: Final = 256
+SMALL_BODY_BYTES: Final = 64 * 1024
+"""The body of a redirect or an error is read up to this size, to keep the connection; a larger one is dropped."""
+BODILESS_STATUSES: Final = frozenset({204, 304})
+"""Responses without a body, whatever length they announce: it is the length of the page that was not sent."""
+KEEP_ALIVE_SECONDS: Final = 10.0
+"""How long an idle connection is kept: several requests at the usual rate, few enough open files for a broad crawl."""
+TIMER_SLACK_SECONDS: Final = 0.01
+"""Event loops call timers slightly early: code that reads a clock then allows for it."""
 
 
 __all__ = ["Request", "Response", "Transport"]

@@ -18,11 +18,10 @@ from tenax.config import FetchConfig, SiteConfig, Sites
 from tenax.fetch import Request, Response
 from tenax.fetch.answer import FetchResult, Probe, add_response_details
 from tenax.fetch.body_budget import MemoryReservation
-from tenax.fetch.classify import response_outcome, retry_after_seconds
+from tenax.fetch.classify import RedirectTarget, SameUrl, Stop, next_hop, response_outcome, retry_after_seconds
 from tenax.fetch.failures import add_setting_advice, body_limit_setting, is_local_failure, robots_host_failure
 from tenax.fetch.headers import conditional_headers, default_headers, robot_names
 from tenax.fetch.preflight import FetchRobots, ProbeHost, cached_outcome, next_policy_step, request_refusal
-from tenax.fetch.redirects import RedirectTarget, SameUrl, Stop, next_hop
 from tenax.fetch.transports import Pace, Transports
 from tenax.hosts.robots import (
     MAX_ROBOTS_BYTES,
@@ -109,9 +108,10 @@ class Pipeline:
         canonical: CanonicalCopy | None = None,
         reservation: MemoryReservation | None = None,
     ) -> FetchResult:
-        """Fetch the task's next step. No request is sent from `send_by` on.
+        """Do the next step of the task: fetch robots.txt, probe the host, or fetch the page itself.
 
-        `reservation` counts its body; the caller closes it. None: not counted.
+        No request is sent at `send_by` or later. `reservation` counts the memory of the body and is closed by the
+        caller; None: not counted.
         """
         now = self._clock.now()
         site = self._sites.for_origin(host.origin)

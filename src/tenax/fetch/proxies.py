@@ -122,7 +122,10 @@ class ProxyPool:
         self._next_position = 0
 
     def choose_proxy(self, host: str, now: float, excluded: Collection[Proxy] = ()) -> Proxy | None:
-        """The proxy for a request to this host: the one it had, or the strategy's choice. None: all are banned."""
+        """The proxy for a request to this host: its last one, or the strategy's choice.
+
+        None: all are banned, or excluded by the caller.
+        """
         suspects = self._suspects.get(host)
         if suspects and self._has_other_free((*excluded, *suspects), now):
             excluded = (*excluded, *suspects)

@@ -1,6 +1,7 @@
-"""Cooldown: a backoff from a host that blocks us, or that sends pages too costly to extract.
+"""Cooldown and retry budget: backoffs from a host that is not down, so they are separate from the breaker.
 
-The host is not down, so this is separate from the breaker.
+A host that blocks us, or that sends pages too costly to extract, gets a cooldown. A host with too many failures of any
+kind within a few minutes has used up its retry budget.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import HostsConfig
-from tenax.hosts.throttle import format_seconds, is_success, start_backoff
+from tenax.hosts.throttle import format_seconds, is_success, is_unknown_host, start_backoff
 from tenax.model import Failed, FailureKind, HostRecord, Outcome, Rejected
 
 _BLOCK_FAILURES = frozenset({FailureKind.BLOCKED, FailureKind.RATE_LIMITED})
@@ -58,3 +59,29 @@ def _count_unreadable(record: HostRecord, now: float, hosts: HostsConfig) -> Hos
 
 def _is_unblocked(outcome: Outcome) -> bool:
     return is_success(outcome) or (isinstance(outcome, Failed) and outcome.kind in _UNBLOCKED_FAILURES)
+
+
+# The host works: it answered, and the answer is final. Or the failure is internal.
+_FREE_FAILURES = frozenset(
+    {
+        FailureKind.NOT_FOUND,
+        FailureKind.GONE,
+        FailureKind.NOT_MODIFIED,
+        FailureKind.REDIRECT,
+        FailureKind.TOO_LARGE,
+        FailureKind.UNREADABLE,
+        FailureKind.INTERNAL,
+    }
+)
+
+
+def apply_retry_budget(record: HostRecord, outcome: Outcome, now: float, hosts: HostsConfig) -> HostRecord:
+    """A failure uses part of the budget; only time restores it."""
+    if not isinstance(outcome, Failed) or outcome.kind in _FREE_FAILURES or is_unknown_host(outcome):
+        return record
+    window = sorted([at for at in record.recent_failures if at > now - hosts.budget_window_seconds] + [now])
+    if len(window) < hosts.budget_failures:
+        return msgspec.structs.replace(record, recent_failures=tuple(window))
+    why = f"retry budget: {len(window)} failures in {format_seconds(hosts.budget_window_seconds)}"
+    record = msgspec.structs.replace(record, recent_failures=())
+    return start_backoff(record, now + hosts.budget_lockout_seconds, why)

@@ -1,8 +1,7 @@
 """Updates a host's record after each answer: its pace, backoffs and transport.
 
-Each rule changes its own part of the record: `throttle` (429), `breaker` (outages), `budget` (many failures of
-any kind), `cooldown` (blocks, costly pages), and here the choice of the transport. Of several backoffs, the longest
-applies.
+Each rule changes its own part of the record: `throttle` (429), `breaker` (outages), `cooldown` (blocks, costly pages,
+many failures of any kind), and here the choice of the transport. Of several backoffs, the longest applies.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import FetchConfig, PolitenessConfig, SiteConfig, Sites
-from tenax.hosts import breaker, budget, cooldown, throttle
+from tenax.hosts import breaker, cooldown, throttle
 from tenax.hosts.breaker import attribute_failure, should_probe
 from tenax.hosts.robots import OUR_NAMES, robots_rules
 from tenax.hosts.throttle import (
@@ -159,7 +158,7 @@ def host_after_visit(
     record = throttle.apply_throttle(record, outcome, answered_at, site, jitter, is_late)
     record = breaker.apply_breaker(record, outcome, answered_at, site, jitter, is_late)
     if not is_repeated:
-        record = budget.apply_retry_budget(record, outcome, answered_at, site.hosts)
+        record = cooldown.apply_retry_budget(record, outcome, answered_at, site.hosts)
         record = cooldown.apply_cooldown(record, outcome, answered_at, site.hosts)
     record = apply_transport_choice(
         record, outcome, answered_at, site.browser.learn_seconds, transport, other_transport

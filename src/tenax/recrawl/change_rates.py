@@ -55,7 +55,7 @@ def normalize_weights(weights: Sequence[float]) -> Belief:
 
 
 def gamma_belief(changes: float, days: float) -> Belief:
-    """The belief after this many changes in this many days, and nothing before."""
+    """The belief after this many changes in this many days, without any earlier knowledge."""
     weights = [rate**changes * math.exp(-days * rate) for rate in RATES_PER_DAY]
     weights[0] /= 1 - RATE_STEP**-changes  # all slower rates, which are practically never
     return normalize_weights([weight + MIN_WEIGHT * max(weights) for weight in weights])

@@ -18,11 +18,11 @@ from tenax.fetch.pipeline import Pipeline
 from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import BestEffortRedis, RedisHosts, RedisRateLimiter, redis_clock_offset
 from tenax.runtime.cancellation import Pause, cancel_and_wait, pause
+from tenax.services.page_fetcher import fetch_config, max_items_per_host
 from tenax.services.page_fetcher.fetcher import CachedHosts, PageFetcher
 from tenax.services.page_fetcher.in_flight import PageFetcherMetrics
 from tenax.services.page_fetcher.publisher import Topic
 from tenax.services.page_fetcher.redis_queue import RedisQueue, read_queue_status, worker_name
-from tenax.services.page_fetcher.settings import fetch_config, max_items_per_host
 from tenax.services.page_fetcher.status import QueueStatus
 from tenax.services.scheduler import Seed
 from tenax.services.scheduler.loop import SeedScheduler

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from tenax.clock import Clock
 from tenax.config import WorkerConfig
-from tenax.crawl.app import App
-from tenax.crawl.progress import Meter
+from tenax.crawl.app import App, Meter
 from tenax.database import Admission
 from tenax.logs import logger
 from tenax.metrics import Metrics

@@ -19,9 +19,8 @@ from tenax.config import Config, Sites
 from tenax.crawl.discovery_candidates import SITEMAP_PATHS
 from tenax.crawl.wiring import build_transports
 from tenax.discovery.sitemaps.read import Sitemap, SitemapLimits, read_sitemap, sitemaps_in_robots
-from tenax.fetch.answer import FetchResult
+from tenax.fetch.answer import FetchResult, update_host
 from tenax.fetch.headers import robot_names
-from tenax.fetch.host_update import update_host
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.preflight import next_policy_step
 from tenax.model import (
@@ -49,7 +48,7 @@ class FetchedDocument(Value, frozen=True):
     url: str
     """After redirects."""
     outcome: Outcome
-    """The document came only with `Fetched`; never `Redirected`."""
+    """Never `Redirected`: redirects were followed. `body` is the document only with `Fetched`."""
     body: bytes = b""
     content_type: str | None = None
 

@@ -18,10 +18,9 @@ from tenax.crawl.rules import load_rules
 from tenax.crawl.wiring import build_transports, missing_requirement, open_database
 from tenax.errors import UsageError
 from tenax.fetch.addresses import parse_origin
-from tenax.fetch.answer import FetchResult
+from tenax.fetch.answer import FetchResult, update_host
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import robot_names
-from tenax.fetch.host_update import update_host
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.preflight import cached_outcome, next_policy_step
 from tenax.fetch.retry import plan_task

@@ -61,7 +61,7 @@ class LinkDecision(NamedTuple):
 
 
 def build_rules(seeds: Sequence[str], config: Config, year: int, moved_to: Sequence[str] = ()) -> Rules:
-    """Raises `UsageError` for a seed that is not a URL and `ConfigError` for an invalid pattern."""
+    """The rules of a crawl. Raises `UsageError` for a seed that is not a URL, `ConfigError` for an invalid pattern."""
     spelling = normalize_options(config.urls)
     urls = [parse_seed(seed, spelling) for seed in seeds]
     compile_patterns((*config.crawl.include, *config.crawl.exclude))

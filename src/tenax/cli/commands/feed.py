@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 NAME = "feed"
 DESCRIPTION = (
-    "List the entries of a feed: RSS, RDF, Atom, CDF or JSON Feed. For a page, of the feed it links to. Fetched like "
-    "`tenax fetch`, with robots.txt and the rate limit; nothing is stored."
+    "List the entries of a feed: RSS, RDF, Atom, CDF or JSON Feed. If the URL is a page, list the feed that it "
+    "links to. Fetched like `tenax fetch`, with robots.txt and the rate limit; nothing is stored."
 )
 EXAMPLES = """\
   tenax feed https://example.org/feed.xml

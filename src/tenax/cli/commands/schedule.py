@@ -59,7 +59,7 @@ def _load_yaml(file: Path) -> Any:
 
 async def _run_schedule(document: Any, file: str, config: Config, *, is_once: bool) -> None:
     from tenax.cli.run_service import StopSignal, open_when_available, stop_on_signals
-    from tenax.services.scheduler.plan import parse_schedule
+    from tenax.services.scheduler import parse_schedule
     from tenax.services.wiring import open_scheduler
 
     seeds, stopping = parse_schedule(document, file), StopSignal()

@@ -121,7 +121,7 @@ _MARKDOWN_BLOCK = re.compile(r"^( {0,3})(#{1,6}(?=\s)|[-=]{3,}\s*$|```|~~~)", re
 
 
 def json_line(page: Page) -> str:
-    """The line that a crawl writes to its JSONL file, without `seq`."""
+    """The line that a crawl writes to its JSONL file, but with `seq` null."""
     return encode_page_line(page, None).decode() + "\n"
 
 

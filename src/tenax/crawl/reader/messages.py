@@ -96,8 +96,8 @@ class ExtractedPage(Value, frozen=True):
     new_in_links: dict[str, int] = {}
     """Known links that more pages have now, and how many more."""
     url_list: UrlList = ""
-    """The kind of URL list, if it is not a page; `links_count` is the number of URLs, and the new ones are candidates.
-    """
+    """The kind of URL list; empty for a page. In a list, `links_count` counts its URLs, and `candidates` are the new
+    ones."""
     change_notices: tuple[ChangeNotice, ...] = ()
     """Pages that a sitemap or feed reports as changed."""
     listing: Listing | None = None

@@ -4,10 +4,10 @@ A slow page does not delay others. While a reader is stuck on a document, an ext
 sent such a document is a slow host for a while: its documents are read one at a time, by a reader with low priority.
 Both extra readers run only while they are needed.
 
-Documents that arrive while a reader is busy are sent as a batch, which shares the cost of the transfer. A reader ends a
-document that takes too much CPU time by itself, and returns the rest of the batch unread. When a reader dies, it has
-recorded which document it was reading: only that one is suspected, the others are read elsewhere at once. A suspect is
-read alone by a fresh reader; after killing two of them it is given up. No page stops the crawl.
+Documents that arrive while a reader is busy are sent as a batch, which shares the cost of the transfer. A reader gives
+up a document that takes too much CPU time, and returns the rest of the batch unread. When a reader dies, it has
+recorded which document it was reading: only that one is suspected, other readers read the rest at once. A suspect is
+read alone by a new reader; when two of them have died, the document is given up. No page stops the crawl.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tenax.urls.admit import Rules
 log = logging.getLogger(__name__)
 
 RESTART_SECONDS = 1.0
-"""Between two starts, while reader exited before its first document."""
+"""Between two starts, while readers exit before their first document."""
 MAX_EARLY_EXITS = 3
 MAX_SUSPECT_WAIT_SECONDS = 1.0
 """A suspect lets others go first, but no longer than this."""

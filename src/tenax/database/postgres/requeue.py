@@ -9,7 +9,7 @@ from functools import partial
 from tenax.clock import Clock
 from tenax.database import CutOffPage, ParkedRedirect, rows
 from tenax.database.postgres.connection import Connection, PostgresConnection, Row
-from tenax.database.postgres.links import ROW_BATCH_SIZE, RunInTransaction
+from tenax.database.postgres.read import ROW_BATCH_SIZE, RunInTransaction
 from tenax.database.postgres.schema import queries
 from tenax.database.postgres.transactions import add_to_tally
 from tenax.database.postgres.write_visits import write_rows

@@ -22,8 +22,7 @@ from tenax.database.postgres.connection import FIXED_PLAN_SETTINGS, Address, Con
 from tenax.database.postgres.frontier import Frontier
 from tenax.database.postgres.heartbeat import HEARTBEAT_LOOP_SECONDS, Heartbeat, Leader
 from tenax.database.postgres.host_window import Window
-from tenax.database.postgres.links import PostgresLinks
-from tenax.database.postgres.read import Reader, read_tally
+from tenax.database.postgres.read import PostgresLinks, Reader, read_tally
 from tenax.database.postgres.reconnect import RETRY_SECONDS, Breaker
 from tenax.database.postgres.requeue import PostgresCutOffs, RunStep
 from tenax.database.postgres.schema import queries

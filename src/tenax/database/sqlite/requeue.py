@@ -12,7 +12,7 @@ from tenax.database import CutOffPage, ParkedRedirect, rows
 from tenax.database.report_rows import cut_off_page_from_row, redirect_from_row
 from tenax.database.rows import milliseconds
 from tenax.database.schedule import Entry
-from tenax.database.sqlite.links import ROW_BATCH_SIZE, RunInThread
+from tenax.database.sqlite.read import ROW_BATCH_SIZE, RunInThread
 from tenax.database.sqlite.schema import queries, transaction, write_rows
 from tenax.database.sqlite.write_visits import ROUND_KEY
 from tenax.model import Candidate, Source

@@ -25,8 +25,7 @@ from tenax.database.reports import Counts, DeadLetterRecord, DueTasks, PageFilte
 from tenax.database.schedule import Schedule, Slot
 from tenax.database.sqlite import schema
 from tenax.database.sqlite.frontier import ActiveClaim, PendingCommit, Window
-from tenax.database.sqlite.links import SqliteLinks
-from tenax.database.sqlite.read import Reader, RecentEvents
+from tenax.database.sqlite.read import Reader, RecentEvents, SqliteLinks
 from tenax.database.sqlite.requeue import RECORD_BATCH_SIZE, SqliteCutOffs
 from tenax.database.sqlite.schema import LAST_TIME_KEY, FileIdentity, correct_clock_rollback, find_problems
 from tenax.database.sqlite.transactions import Writer, WriteResult

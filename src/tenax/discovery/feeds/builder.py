@@ -319,7 +319,7 @@ _HANDLERS: Final[dict[ElementKind, Callable[[FeedBuilder, _Draft, ElementKind, s
 
 
 def _refresh_seconds(notes: dict[str, str]) -> float | None:
-    """`ttl` is in minutes; an `sy` period is divided by its frequency."""
+    """How often the feed changes: its `ttl`, or its `sy` period divided by its `sy` frequency; None: unknown."""
     try:
         if ElementKind.TTL.name in notes:
             seconds = int(notes[ElementKind.TTL.name]) * 60.0

@@ -217,7 +217,7 @@ class ListIndex:
         self._list_by_box = {0: -1}
 
     def enclosing_list(self, box: int) -> int:
-        """The nearest list or table around a box; -1 for none."""
+        """The nearest list or table that contains the box, or the box itself if it is one; -1 for none."""
         homes = self._list_by_box
         tags, parents = self._blocks.walk.box_tags, self._blocks.walk.box_parents
         entered = []

@@ -51,7 +51,7 @@ def read_table_file(name: str) -> bytes:
 
 
 def tree_expression(tree: Tree, names: Mapping[str, str], fractions: Set[str]) -> str:
-    """The tree as an expression on the variables of features, all integers but those in `fractions`."""
+    """The tree as a Python expression with the variables `names`. All features but `fractions` are integers."""
     if not isinstance(tree, list):
         return repr(float(tree))
     feature, threshold, low, high = tree
@@ -62,7 +62,7 @@ def tree_expression(tree: Tree, names: Mapping[str, str], fractions: Set[str]) -
 
 
 def compile_sum(table: Table, features: Sequence[str], fractions: Set[str]) -> Callable[[FeatureValues], float]:
-    """A function from the values, in the order of `features`, to the sum."""
+    """A function that takes the values, in the order of `features`, and returns the sum of the trees."""
     names = {name: f"x{index}" for index, name in enumerate(features)}
     lines = ["def total(numbers):", f"    {', '.join(names.values())}, = numbers", "    sum = 0.0"]
     lines += [f"    sum += {tree_expression(tree, names, fractions)}" for tree in table.trees]

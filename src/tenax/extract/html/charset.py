@@ -157,7 +157,10 @@ class _EncodingModel(NamedTuple):
 
 
 def _make_model(label: str, letters: str, share: float, repertoire: int, odd: str = "") -> _EncodingModel:
-    """`share` of all text is in these letters, the nth 1/n as frequent (Zipf); the rest is evenly distributed."""
+    """These letters make up `share` of the text; the nth has a frequency proportional to 1 / (n + 4), as in Zipf's law.
+
+    The rest is evenly distributed over the other characters.
+    """
     distinct = dict.fromkeys(letters)
     *_, total = accumulate(1 / (rank + 5) for rank in range(len(distinct)))
     bits = {letter: -log2(share / (rank + 5) / total) for rank, letter in enumerate(distinct)}
@@ -232,7 +235,7 @@ _PRESCAN_BYTES = 1024
 _LATE_PRESCAN_BYTES = 16_384
 """A `<meta>` within this many bytes counts when the bytes are not UTF-8; browsers, too, find it late."""
 _MAX_ERROR_SHARE = 0.02
-"""Invalid characters, as a ratio of those beyond ASCII, up to which a declared UTF-8 is accepted."""
+"""A declared UTF-8 is accepted up to this ratio of invalid characters to all that are not ASCII."""
 
 _BOMS = ((b"\xef\xbb\xbf", UTF_8), (b"\xfe\xff", LABELS["utf-16be"]), (b"\xff\xfe", LABELS["utf-16le"]))
 _CHARSET_PARAMETER = re.compile(r"""charset\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;,"']+))""", re.I)
@@ -250,7 +253,7 @@ class DecodedText(Value, frozen=True):
     charset: str
     source: CharsetSource
     utf_8: bytes | None = None
-    """The text in UTF-8, when the body was just that; avoids encoding it again."""
+    """The body where it is the text in UTF-8, so that the text need not be encoded again; else None."""
 
 
 def decode(body: bytes, content_type: str | None) -> DecodedText:

@@ -38,7 +38,7 @@ SMALL_PIECE_BYTES: Final = 1_024
 _LARGE_TREE_BYTES: Final = MAX_TREE_BYTES // 8
 MIN_PIECE_BYTES: Final = 64
 CHECK_EVERY_BYTES: Final = 4 * PIECE_BYTES
-"""Usage is checked after this many bytes while little is open; else after every piece."""
+"""Time and memory are checked after this many bytes while few elements are open, else after every piece."""
 _PIECE_STEPS: Final = 2_000_000
 """Bytes of a piece times open elements: some hundredths of a second at worst."""
 _FEW_OPEN: Final = 400

@@ -188,8 +188,8 @@ _NOSCRIPT_EXCESS_KINDS: Final = _excess_kinds(_NOSCRIPT_KINDS)
 class Walk:
     """Result of one walk through a tree, in document order: columns of numbers and nodes, one list per field.
 
-    A *box* is a block-level element; box 0 is the root. A *run* is text in one box without a border of another box in
-    between: the raw form of a block. Lists of the same family have the same length.
+    A *box* is a block-level element; box 0 is the root. A *run* is text in one box that no start or end of another box
+    interrupts: the raw form of a block. Lists with the same prefix (`box_`, `run_`, `link_`) have the same length.
     """
 
     __slots__ = (
@@ -259,7 +259,7 @@ class Walk:
 def _walk_tree(root: Node, walk: Walk, kinds: Mapping[int, int], excess_kinds: Mapping[int, int]) -> None:
     """Walk below this node. Uses its own stack, so depth is not limited, and does not change the tree.
 
-    The hottest loop of extraction, therefore long: few names, few calls.
+    One long function, because this is the hottest loop of extraction: it avoids calls and attribute lookups.
     """
     fragments, run_starts, leading = walk.fragments, walk.run_starts, walk.link_nodes
     link_starts, link_ends = walk.link_starts, walk.link_ends

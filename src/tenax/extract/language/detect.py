@@ -26,7 +26,7 @@ SAMPLE_CHARS: Final = 1_000
 """The sample of a text, from its middle: menus are at the ends."""
 SHORT_SAMPLE_CHARS: Final = 400
 LIKELY_CONFIDENCE: Final = 0.3
-"""Enough when the text agrees with the page's declaration."""
+"""Enough for a short sample that agrees with the page's declaration."""
 SURE_CONFIDENCE: Final = 0.6
 """From this confidence on the text overrides the page's declaration."""
 DECLARED_CONFIDENCE: Final = 0.9

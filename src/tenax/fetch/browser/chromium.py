@@ -43,7 +43,7 @@ class BrowserDirectory:
 
     @classmethod
     def create(cls) -> BrowserDirectory:
-        """A new one, with preferences that disable prefetching. Raises `OSError`."""
+        """A new directory, with preferences that disable prefetching. Raises `OSError`."""
         while True:
             path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_temp_directory()))
             lock = _lock_directory(path)

@@ -26,7 +26,7 @@ class DocumentResponse(Value, frozen=True):
 
     @property
     def is_renderable(self) -> bool:
-        """Whether a browser renders it. Anything else would be a download, a viewer, or nothing."""
+        """Whether a browser renders it as a page. Other responses start a download, open a viewer, or show nothing."""
         kind = self.header("content-type").partition(";")[0].strip().lower()
         return (
             kind in _PAGE_TYPES
@@ -127,5 +127,5 @@ def record_crash(suspicion: CrashSuspicion, good_pages: int) -> CrashSuspicion:
 
 
 def is_crash_cause(suspicion: CrashSuspicion, good_pages: int) -> bool:
-    """Whether the page is the cause. If no page is rendered well, none is."""
+    """Whether the page is the cause: not if no other page was rendered well since its first crash."""
     return suspicion.crashes >= CRASHES_TO_BLAME and good_pages > suspicion.good_pages_before

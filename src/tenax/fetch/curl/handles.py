@@ -10,9 +10,9 @@ from typing import Any, Final, cast
 from curl_cffi import AsyncCurl, Curl, CurlError, CurlHttpVersion, CurlInfo, CurlMOpt, CurlOpt, ffi, lib
 
 from tenax.errors import TenaxError
+from tenax.fetch import KEEP_ALIVE_SECONDS
 from tenax.fetch.curl.responses import STOPPED, TransferResult
 from tenax.fetch.headers import BROWSER_VERSION
-from tenax.fetch.limits import KEEP_ALIVE_SECONDS
 from tenax.fetch.proxies import Proxy
 from tenax.model import Value
 from tenax.runtime.open_files import file_share, raise_file_limit

@@ -10,13 +10,12 @@ import errno
 from collections.abc import Callable
 from typing import Final
 
-from tenax.fetch import Request
+from tenax.fetch import BODILESS_STATUSES, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES, Request
 from tenax.fetch.bodies import BodyDecoder, too_large_failure
 from tenax.fetch.body_intake import BodyReceiver, reserve_callback
 from tenax.fetch.connect import ProxyError, connect_error, credentials_error, socks5_error
 from tenax.fetch.failures import failure_from_error, file_limit_failure, reset_failure, truncated_failure
 from tenax.fetch.headers import Headers, parse_framing
-from tenax.fetch.limits import BODILESS_STATUSES, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES
 from tenax.fetch.proxies import Proxy
 from tenax.model import Deferred, Failed, FailureKind, Value
 from tenax.runtime.open_files import are_files_used_up

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from tenax.clock import Clock
 from tenax.config import FetchConfig
-from tenax.fetch import Request, Response
+from tenax.fetch import TIMER_SLACK_SECONDS, Request, Response
 from tenax.fetch.addresses import Target, parse_target
 from tenax.fetch.connect import ProxyError
 from tenax.fetch.curl.responses import (
@@ -31,7 +31,6 @@ from tenax.fetch.failures import (
 )
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import Profile, default_headers
-from tenax.fetch.limits import TIMER_SLACK_SECONDS
 from tenax.fetch.proxies import Proxy, ProxyPools
 from tenax.fetch.proxy_rotation import ProxyRotation
 from tenax.model import Deferred, Failed, FailureKind, Refused, TransportKind, Value

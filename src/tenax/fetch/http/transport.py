@@ -12,14 +12,13 @@ from typing import NamedTuple, TypeAlias
 
 from tenax.clock import Clock
 from tenax.config import FetchConfig
-from tenax.fetch import Request, Response
+from tenax.fetch import KEEP_ALIVE_SECONDS, Request, Response
 from tenax.fetch.addresses import Origin, Target, parse_target
 from tenax.fetch.connect import ProxyError, TunnelError, credentials_error, open_socket, open_tunnel
 from tenax.fetch.failures import connect_timeout_failure, failure_from_error, total_timeout_failure
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import default_headers
 from tenax.fetch.http.wire import Connection, WireResponse
-from tenax.fetch.limits import KEEP_ALIVE_SECONDS
 from tenax.fetch.proxies import Proxy, ProxyPools
 from tenax.fetch.proxy_rotation import ProxyRotation
 from tenax.model import AddressClass, Deferred, Failed, FailureKind, Refused

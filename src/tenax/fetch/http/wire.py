@@ -13,7 +13,7 @@ from typing import cast
 
 from httptools import HttpParserError, HttpParserUpgrade
 
-from tenax.fetch import Request
+from tenax.fetch import BODILESS_STATUSES, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES, TIMER_SLACK_SECONDS, Request
 from tenax.fetch.bodies import BodyDecoder, too_large_failure
 from tenax.fetch.body_budget import SMALL_BYTES
 from tenax.fetch.body_intake import BodyReceiver, decode_within_budget, reserve_callback
@@ -28,7 +28,6 @@ from tenax.fetch.failures import (
 )
 from tenax.fetch.headers import Headers, parse_framing
 from tenax.fetch.http.heads import ContentLengthRepair, is_clean_close, new_parser, send_acknowledgement
-from tenax.fetch.limits import BODILESS_STATUSES, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES, TIMER_SLACK_SECONDS
 from tenax.model import Deferred, Failed, FailureKind, Value
 
 

@@ -47,7 +47,7 @@ _MAX_SINGLE_RELEASES = 4
 _WHOLE_TABLE = (TableSlot(-1, 0), TableSlot(-1, TABLE_BYTES - BUCKET_BYTES))
 
 _ROUNDING_SECONDS = 1e-6
-"""The difference of two clocks is rounded; a retry at the returned time must not come too early."""
+"""Added to the returned time: the clock offset is rounded, and a retry at that time must not come too early."""
 _PACE_TTL_SECONDS = 600.0
 """How long the pace set by a crawl applies to others after its last update: that crawl may have ended."""
 _FAIRNESS_SECONDS = 0.05

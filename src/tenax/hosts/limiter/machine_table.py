@@ -1,7 +1,7 @@
 """The byte layout of the shared rate limit table: where the row of a key is, and its fields.
 
-The size is fixed. A key hashes to a bucket of 16 rows; a new key takes the row that expired first. A row whose time is
-in the future is never reused: when all 16 are, the new key waits for the first of them.
+The size is fixed. A key hashes to a bucket of 16 rows; a new key takes the row that expired first. A row that has not
+expired is never reused: when none of the 16 has, the new key waits for the first one to expire.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BUCKET_BYTES = _KEYS.size + _BUCKET_ROWS.size
 TABLE_BYTES = _BUCKETS * BUCKET_BYTES
 
 _OTHER_BOOT_SECONDS = 60.0
-"""A row taken this far in the future is from before a reboot, and invalid."""
+"""A row whose `acquired_at` is this far in the future is from before a reboot, and invalid."""
 
 
 class LimitRow(NamedTuple):

@@ -110,7 +110,7 @@ def next_try_at(permit: Permit, times: PermitTimes, now: float) -> float:
 
 
 MAX_WAIT_SECONDS = 5.0
-"""A caller that would wait longer gets a time to come back, and holds nothing meanwhile."""
+"""A caller that would wait longer is not admitted, and gets the time of its next try."""
 
 
 class RequestInterval:
@@ -136,7 +136,7 @@ class RequestInterval:
         self._free_at -= self.seconds
 
     def wait_seconds(self, now: float) -> float:
-        """How long the next request must still wait, an admitted one or one that follows from it."""
+        """How long the next request must still wait, whether it was admitted or follows an admitted one."""
         return max(self._started_at + self.seconds - now, 0.0) if self.seconds else 0.0
 
     def mark_started(self, now: float) -> None:

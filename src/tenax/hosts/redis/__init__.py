@@ -8,8 +8,8 @@ every key name. Nothing here decides: the rules of `tenax.hosts` do, in the proc
 While Redis is unavailable, no error reaches a visit: records come from this process's memory, and permits are given out
 locally, slower by the number of workers, so that all together never exceed the rate. Some workers may reach Redis while
 others do not: workers of one database learn this through the database, and those that reach Redis leave the others
-their share. A worker that cannot inform the others, or does not know their number, gives out none. For some seconds
-after Redis returns, a permit must be free both locally and in Redis.
+their share. A worker that cannot inform the others, or does not know their number, gives out no permits. For some
+seconds after Redis returns, a permit must be free both locally and in Redis.
 
 A Redis that was emptied has lost the recent requests: one key stores since when permits are recorded without a gap. If
 it is missing, every host is left alone for its pace, and for as long as a request in flight may take.

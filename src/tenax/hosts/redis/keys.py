@@ -11,7 +11,7 @@ ACTIVE_WORKERS: Final = "crawler:active_workers"
 """A set of worker ids."""
 RATE_LIMITS_SINCE: Final = "crawler:rate_limit:since"
 """Since when permits are recorded without a gap, and whether some were lost before. Never expires: if it is missing,
-everything is."""
+Redis has lost all keys."""
 PAGES_CRAWLED: Final = "crawler:stats:pages_crawled"
 PAGES_FAILED: Final = "crawler:stats:pages_failed"
 BYTES_DOWNLOADED: Final = "crawler:stats:bytes_downloaded"

@@ -15,9 +15,8 @@ Promises:
 - **Nothing in the queue stops the loop.** An item that is not a URL becomes a dead letter, with the reason.
 - **Redis or Kafka unavailable: everything waits.**
 
-`intake`, `host_queue`, `disposition`, `status` and `settings` are pure. `fetcher` is the loop, `in_flight` tracks
-claimed items and sends heartbeats, `publisher` stores and publishes pages, `redis_queue` keeps the lists and
-reads their status.
+`intake`, `host_queue`, `disposition` and `status` are pure. `fetcher` is the loop, `in_flight` tracks claimed items
+and sends heartbeats, `publisher` stores and publishes pages, `redis_queue` keeps the lists and reads their status.
 """
 
 from __future__ import annotations
@@ -25,6 +24,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple, Protocol
+
+import msgspec
+
+from tenax.config import Config
 
 
 class QueueWindow(NamedTuple):
@@ -64,7 +67,7 @@ class Queue(Protocol):
         """This many items of the queue, from this offset on."""
 
     async def take(self, offset: int, limit: int, items: Sequence[bytes]) -> list[bytes]:
-        """Claim those of the items that are still among this many from this offset on."""
+        """Claim these items, as far as they are still in this part of the queue; returns the claimed ones."""
 
     async def wait_for_items(self, seconds: float) -> bool:
         """True as soon as there is an item in the queue, where it stays; False after the timeout."""
@@ -121,6 +124,42 @@ class EventLog(Protocol):
         """Publish these keys and values in order; returns when every replica has them, however long that takes."""
 
     async def close(self) -> None: ...
+
+
+def fetch_config(config: Config) -> Config:
+    """The config for fetching its pages. Settings of single sites stay as they are."""
+    own = config.page_fetcher
+    fetch = msgspec.structs.replace(
+        config.fetch,
+        total_timeout_seconds=own.request_timeout_seconds,
+        max_redirects=own.max_redirects,
+        max_attempts=own.max_retries,
+        retry_base_seconds=own.retry_backoff_base_seconds,
+        retry_max_seconds=max(config.fetch.retry_max_seconds, own.retry_backoff_base_seconds),
+        user_agent=own.user_agent or config.fetch.user_agent,
+    )
+    politeness = msgspec.structs.replace(
+        config.politeness,
+        rate_per_second=own.rate_limit_per_second,
+        robots_ttl_seconds=float(own.robots_txt_cache_ttl_seconds),
+        # A host that was down at its first visit is probed as soon as any other.
+        robots_retry_seconds=min(config.politeness.robots_retry_seconds, max(own.retry_backoff_base_seconds, 1.0)),
+        robots_max_retry_seconds=own.circuit_breaker_max_backoff_seconds,
+    )
+    hosts = msgspec.structs.replace(
+        config.hosts,
+        breaker_failures=own.circuit_breaker_failure_threshold,
+        breaker_first_seconds=own.circuit_breaker_initial_backoff_seconds,
+        breaker_max_seconds=own.circuit_breaker_max_backoff_seconds,
+        breaker_factor=own.circuit_breaker_backoff_multiplier,
+    )
+    return msgspec.structs.replace(config, fetch=fetch, politeness=politeness, hosts=hosts)
+
+
+def max_items_per_host(config: Config) -> int:
+    """How many URLs of one host are in memory at most. A host with a million URLs must not keep out all others."""
+    own = config.page_fetcher
+    return own.max_in_flight if own.rate_limit_per_second == 0 else max(own.max_in_flight // 10, 1)
 
 
 __all__ = ["DeadLetterItem", "EventLog", "Queue", "QueueSizes", "QueueWindow", "WorkerStatus"]

@@ -14,9 +14,8 @@ import msgspec
 from tenax.clock import Clock
 from tenax.config import PageFetcherConfig, SiteConfig, Sites
 from tenax.errors import TenaxError
-from tenax.fetch.answer import FetchResult
+from tenax.fetch.answer import FetchResult, update_host
 from tenax.fetch.body_budget import BodyBudget, MemoryReservation
-from tenax.fetch.host_update import update_host
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.retry import plan_task
 from tenax.hosts import Hosts

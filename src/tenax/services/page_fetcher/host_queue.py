@@ -17,7 +17,7 @@ from tenax.model import HostRecord
 from tenax.services.page_fetcher.intake import Item
 
 MIN_BACKOFF_SECONDS = 1.0
-"""With a shorter backoff the URLs of a host stay in memory; with a longer one they would keep out others."""
+"""With a shorter backoff the URLs of a host stay in memory; with a longer one they leave room for those of others."""
 MAX_HOSTS = 10_000
 """Hosts remembered. For any other host the next URL finds out."""
 PROBE_RETRY_SECONDS = 5.0
@@ -128,7 +128,7 @@ class _HostItems:
         self.delayed: list[tuple[float, int, Item]] = []
         """By the time from which each may be requested."""
         self.due: list[tuple[int, Item]] = []
-        """Those that are due, in order of arrival: a delayed one has kept its position."""
+        """Those that are due, in order of arrival: a delayed one keeps its position."""
         self.in_flight = 0
         self.next_at = record.next_at
         self.scheduled_at: float | None = None

@@ -4,16 +4,20 @@
   was sent, and expires with its interval.
 - **Never twice in the queue.** A URL that still waits there is not sent again; it is checked again a little later.
 
-`plan` parses the file, `loop` decides what is due, `redis_store` sends it.
+`parse_schedule` reads the file, `loop` decides what is due, `redis_store` sends it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from tenax.errors import ConfigError
 from tenax.model import Value
+from tenax.text.masking import mask_url
+from tenax.urls.normalize import parse_exact_url
 
 
 class Seed(Value, frozen=True):
@@ -47,6 +51,61 @@ class SeedQueue(Protocol):
     async def send(self, seeds: Sequence[Seed]) -> list[SendResult]: ...
 
     async def close(self) -> None: ...
+
+
+_INTERVAL = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
+_UNITS = {"": 1, "s": 1, "min": 60, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_KEYS = ("url", "urls", "every", "priority")
+_PRIORITIES = ("normal", "high")
+MIN_INTERVAL_SECONDS = 1.0
+
+
+def parse_schedule(document: object, file: str) -> tuple[Seed, ...]:
+    """Every URL of a document such as `seeds: [{url: …, every: 1h}]`. Raises `ConfigError` at the first error."""
+    if not isinstance(document, Mapping) or list(document) != ["seeds"] or not isinstance(document["seeds"], list):
+        raise ConfigError(f"{file}: a schedule is a list under the only key `seeds`")
+    seeds = [
+        seed
+        for number, entry in enumerate(document["seeds"], 1)
+        for seed in _parse_entry(entry, f"{file}: seed {number}")
+    ]
+    if not seeds:
+        raise ConfigError(f"{file}: no seeds")
+    urls: set[str] = set()
+    for seed in seeds:
+        if seed.url in urls:
+            raise ConfigError(f"{file}: {mask_url(seed.url)} is named twice")
+        urls.add(seed.url)
+    return tuple(seeds)
+
+
+def _parse_entry(entry: Any, where: str) -> Iterator[Seed]:
+    if not isinstance(entry, Mapping):
+        raise ConfigError(f"{where}: write it with `url` and `every`")
+    unknown = [key for key in entry if key not in _KEYS]
+    if unknown:
+        raise ConfigError(f"{where}: unknown key `{unknown[0]}`; there are: {', '.join(_KEYS)}")
+    if ("url" in entry) == ("urls" in entry):
+        raise ConfigError(f"{where}: it needs one of `url` and `urls`")
+    urls = entry["urls"] if "urls" in entry else [entry["url"]]
+    if not isinstance(urls, list):
+        raise ConfigError(f"{where}: `urls` takes a list of URLs")
+    priority = entry.get("priority", "normal")
+    if priority not in _PRIORITIES:
+        raise ConfigError(f"{where}: `priority` takes {' or '.join(_PRIORITIES)}")
+    every_seconds = parse_interval(entry.get("every"), where)
+    for url in urls:
+        if not isinstance(url, str) or parse_exact_url(url.strip()) is None:
+            raise ConfigError(f"{where}: {mask_url(str(url))[:200]!r} is not an http or https URL")
+        yield Seed(url.strip(), every_seconds, priority == "high")
+
+
+def parse_interval(text: Any, where: str) -> float:
+    """`900`, `900s`, `15min`, `1h`, `1d`."""
+    match = _INTERVAL.fullmatch(str(text)) if isinstance(text, (str, int, float)) else None
+    if match is None or match[2] not in _UNITS or float(match[1]) * _UNITS[match[2]] < MIN_INTERVAL_SECONDS:
+        raise ConfigError(f"{where}: `every` takes a time such as 900s, 15min, 1h or 1d, not {str(text)[:100]!r}")
+    return float(match[1]) * _UNITS[match[2]]
 
 
 __all__ = ["Seed", "SeedQueue", "SendResult", "SendStatus"]

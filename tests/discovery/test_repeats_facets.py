@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.discovery.facets import (
+from tenax.discovery.repeats import (
     MAX_PATHS,
     RATIO_WINDOW,
     facet_path,

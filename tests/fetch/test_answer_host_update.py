@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tenax.config import Config, Sites
-from tenax.fetch.answer import FetchResult, Probe
-from tenax.fetch.host_update import update_host
+from tenax.fetch.answer import FetchResult, Probe, update_host
 from tenax.model import (
     Deferred,
     Failed,

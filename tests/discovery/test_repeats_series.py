@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.discovery.series import (
+from tenax.discovery.repeats import (
     MAX_SERIES,
     MIN_SERIES_SIMILARITY,
     SHORT_PAGE_WORDS,
