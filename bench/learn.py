@@ -33,7 +33,7 @@ from tenax.model import PageKind
 
 ARTICLES_BAR, OTHERS_BAR, SNIPPETS_BAR = 0.945, 0.743, 0.93
 """Slightly below the scores of the shipped tables: a lower score is a regression."""
-SHIPPED = ROOT / "src" / "tenax" / "parse"
+SHIPPED = ROOT / "src" / "tenax" / "extract" / "article"
 
 
 def main() -> None:

@@ -52,7 +52,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("crawler_received_bytes_total", "counter", "Bytes received over the network, as sent."),
     Metric("crawler_fetch_seconds_total", "counter", "Total time spent in fetches."),
     Metric("crawler_visits_in_flight", "gauge", "Visits in flight."),
-    Metric("crawler_hosts_active", "gauge", "Hosts with a visit in flight or a task due."),
+    Metric("crawler_hosts_active", "gauge", "Hosts with a visit in flight or a recent request."),
     Metric("crawler_hosts_backing_off", "gauge", "Hosts that wait longer than their usual interval."),
 )
 

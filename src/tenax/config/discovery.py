@@ -59,7 +59,7 @@ class DiscoveryConfig(Section, frozen=True):
             ge=0,
             description="Misses (guesses that find nothing new) that a host may use regardless of `guess_ratio`, for "
             "archives and for next pages each. A small host gets fewer: one, and one more for every 8 requests (for "
-            "archives, every 80 requests where a sitemap was read); what this setting exceeds 7 by is added. Half as "
+            "archives, every 80 requests where a sitemap was read), plus the part of this setting above 7. Half as "
             "many well-known feed paths are tried, two on a host with fewer than 100 visits.",
         ),
     ] = 7

@@ -30,8 +30,8 @@ class ExtractConfig(Section, frozen=True):
     link_graph: Annotated[
         bool,
         Meta(
-            description="Store the links in the link table, for `tenax links` and for later runs: one with other "
-            "rules or limits fetches pages again without it. Not in events."
+            description="Store the links of each page, for `tenax links` and for later runs: with other rules or "
+            "limits, a run without stored links fetches the pages again. Not in events."
         ),
     ] = True
     native: Annotated[

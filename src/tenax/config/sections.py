@@ -138,18 +138,17 @@ class UrlsConfig(Section, frozen=True):
         int,
         Meta(
             ge=0,
-            description="Query strings of one path visited before the path is judged, a third of them where each can "
-            "be narrowed in several ways. If they show the same content, the others are left alone; 0: "
-            "never.",
+            description="How many query strings of one path are visited before the others are judged. If these show "
+            "the same content, the others are not visited. A third of them is enough if each page links to narrower "
+            "queries by several parameters. 0: all are visited.",
         ),
     ] = 10
     max_same_in_series: Annotated[
         int,
         Meta(
             ge=0,
-            description="Pages in a row, linked by number like the months of a calendar or next pages, that may show "
-            "the same content before further ones are left alone; one less where the text is identical; "
-            "0: no limit.",
+            description="How many pages of a series (the months of a calendar, next pages) in a row may show the same "
+            "content before further ones are not visited. One less if their texts are identical. 0: no limit.",
         ),
     ] = 3
     hosts_per_domain: Annotated[
@@ -225,8 +224,8 @@ class DatabaseConfig(Section, frozen=True):
         Meta(
             ge=0,
             le=1,
-            description="How long commits are collected before they are written together. With SQLite: not at all "
-            "with few visits in flight, and up to ten times as long while nothing waits for them.",
+            description="How long commits are collected before they are written together. SQLite does not wait when "
+            "few visits are in flight, and waits up to ten times as long when no visit depends on the commit.",
         ),
     ] = 0.01
     group_visits: Annotated[int, Meta(ge=1, description="Maximum visits in one transaction.")] = 400

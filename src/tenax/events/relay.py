@@ -54,8 +54,9 @@ class Relay:
         return self._sink.name
 
     async def open(self) -> None:
-        """From now on events are kept for this sink. Raises `SinkError` when this process is the leader and cannot use
-        it."""
+        """Register the cursor of this sink; a new one begins with the first event. Raises `SinkError` when this
+        process is the leader and cannot use it.
+        """
         await self._outbox.subscribe(self._sink.name)
         await self._check_leadership()
 

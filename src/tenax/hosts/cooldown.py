@@ -47,7 +47,7 @@ def apply_cooldown(record: HostRecord, outcome: Outcome, now: float, hosts: Host
 
 
 def _count_unreadable(record: HostRecord, now: float, hosts: HostsConfig) -> HostRecord:
-    """While the first ones count, every further one begins another cooldown."""
+    """With `unreadable_pages` of them within the window a cooldown begins, and another with each further one."""
     since = now - hosts.unreadable_window_seconds
     times = sorted([at for at in record.unreadable_pages if at > since] + [now])[-hosts.unreadable_pages :]
     record = msgspec.structs.replace(record, unreadable_pages=tuple(times))
