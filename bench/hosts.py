@@ -161,7 +161,16 @@ class Crowd:
         plan = plan_task(outcome, claim.task, now, SITE, 0.5, host.next_at, PLAIN)
         if not isinstance(outcome, Fetched):
             return Visit(claim, outcome, plan, host, now, now)
-        page = Page(claim.task.url, 200, "text/html", "ab" * 32, 9000, now, "A usual title", text="A few words." * 20)
+        page = Page(
+            url=claim.task.url,
+            status=200,
+            content_type="text/html",
+            content_hash="ab" * 32,
+            content_length=9000,
+            fetched_at=now,
+            title="A usual title",
+            text="A few words." * 20,
+        )
         linked = origin_of(number * 7919 % min(self._hosts, POPULAR))
         return Visit(claim, outcome, plan, host, now, now, page, (Candidate(f"{linked}/", linked),))
 

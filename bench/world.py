@@ -93,7 +93,15 @@ def host_number(origin: str) -> int:
 def visit_of(claim: Claim, links: tuple[Candidate, ...], now: float, text: str = TEXT) -> Visit:
     """A typical visit: fetched and done."""
     page = Page(
-        claim.task.url, 200, "text/html", "ab" * 32, 30_000, now, "A usual title", "And a description", text=text
+        url=claim.task.url,
+        status=200,
+        content_type="text/html",
+        content_hash="ab" * 32,
+        content_length=30_000,
+        fetched_at=now,
+        title="A usual title",
+        description="And a description",
+        text=text,
     )
     robots = claim.host.robots or RobotsCopy(RobotsVerdict.ALLOW_ALL, now, now + 1e6)
     host = msgspec.structs.replace(claim.host, robots=robots, next_at=now, page_count=claim.host.page_count + 1)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import ast
+import inspect
 import re
 import textwrap
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
@@ -16,6 +18,7 @@ from tenax.cli.parser import EXIT_CODES
 from tenax.cli.settings import FLAGS, flag_spelling
 from tenax.config import Config, Setting, all_settings
 from tenax.metrics import METRICS, Metric
+from tenax.model import CONTENT_FIELDS, PageContent, content
 
 _EXIT_CODE = re.compile(r"^ *(\d+)  (.+)$", re.MULTILINE)
 
@@ -75,6 +78,23 @@ def exit_codes() -> dict[int, str]:
 
 def exit_code_table() -> str:
     return table(("code", "meaning"), [[f"`{code}`", meaning] for code, meaning in exit_codes().items()])
+
+
+def content_field_table() -> str:
+    """The fields of `PageContent` with their docstrings."""
+    [fields] = [
+        node.body
+        for node in ast.parse(inspect.getsource(content)).body
+        if isinstance(node, ast.ClassDef) and node.name == PageContent.__name__
+    ]
+    rows = [
+        (f"`{field.target.id}`", " ".join(text.value.value.split()))
+        for field, text in pairwise(fields)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+    ]
+    assert len(rows) == len(CONTENT_FIELDS), "every field has a docstring"
+    return table(("field", "meaning"), rows)
 
 
 def metric_table(metrics: Sequence[Metric] = METRICS) -> str:

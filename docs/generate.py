@@ -69,6 +69,7 @@ def parts_of(text: str) -> list[str]:
 
 
 PARTS: dict[str, Callable[[], str]] = {
+    "content-fields": from_code.content_field_table,
     "settings": from_code.setting_tables,
     "exit-codes": from_code.exit_code_table,
     "layout": from_code.layout,

@@ -60,7 +60,14 @@ def visit(outcome: Outcome, *, status: int | None = None, page: Page | None = No
 
 
 def page() -> Page:
-    return Page("https://example.org/", 200, "text/html", "00", 3000, 0.0)
+    return Page(
+        url="https://example.org/",
+        status=200,
+        content_type="text/html",
+        content_hash="00",
+        content_length=3000,
+        fetched_at=0.0,
+    )
 
 
 def busy_metrics() -> Metrics:

@@ -142,7 +142,12 @@ class TestPostgresDuplicates(DuplicatesContract):
 
 # ---- duplicate keys of a page -------------------------------------------------------------------------------
 
-PAGE = msgspec.structs.replace(Page("https://a.test/", 200, "text/html", "", 5, 0.0), **of_text(story("one")))
+PAGE = msgspec.structs.replace(
+    Page(
+        url="https://a.test/", status=200, content_type="text/html", content_hash="", content_length=5, fetched_at=0.0
+    ),
+    **of_text(story("one")),
+)
 
 
 def test_a_page_stands_under_its_text_and_under_each_band() -> None:

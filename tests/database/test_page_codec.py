@@ -59,7 +59,15 @@ def test_without_a_body_there_are_no_texts() -> None:
 
 
 def long_event(seq: int, text_bytes: int) -> Event:
-    page = Page(f"https://a.example/{seq}", 200, "text/html", "ab" * 32, 5, 0.0, text="x" * text_bytes)
+    page = Page(
+        url=f"https://a.example/{seq}",
+        status=200,
+        content_type="text/html",
+        content_hash="ab" * 32,
+        content_length=5,
+        fetched_at=0.0,
+        text="x" * text_bytes,
+    )
     return Event(seq=seq, at=1.0, page=page)
 
 

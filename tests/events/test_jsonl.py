@@ -47,7 +47,16 @@ PAGE = Page(
 
 
 def event(seq: int, title: str = "", text: str = "") -> Event:
-    page = Page(f"https://example.org/{seq}", 200, "text/html", "ab" * 32, 5, 0.0, title=title, text=text)
+    page = Page(
+        url=f"https://example.org/{seq}",
+        status=200,
+        content_type="text/html",
+        content_hash="ab" * 32,
+        content_length=5,
+        fetched_at=0.0,
+        title=title,
+        text=text,
+    )
     return Event(seq=seq, at=0.0, page=page)
 
 

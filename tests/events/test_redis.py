@@ -24,7 +24,15 @@ STREAM = "crawler:pages"
 
 
 def event(seq: int, **fields: object) -> Event:
-    page = Page(f"https://a.test/{seq}", 200, "text/html", "ab" * 32, 5, 1_750_000_000.0, text="Grüße, мир")
+    page = Page(
+        url=f"https://a.test/{seq}",
+        status=200,
+        content_type="text/html",
+        content_hash="ab" * 32,
+        content_length=5,
+        fetched_at=1_750_000_000.0,
+        text="Grüße, мир",
+    )
     return Event(seq=seq, at=1_750_000_000.0, page=msgspec.structs.replace(page, **fields))
 
 

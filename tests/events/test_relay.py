@@ -13,7 +13,18 @@ from tenax.model import Cursor, Event, Page
 
 
 def event(seq: int) -> Event:
-    return Event(seq=seq, at=0.0, page=Page(f"https://example.org/{seq}", 200, "text/html", "ab" * 32, 5, 0.0))
+    return Event(
+        seq=seq,
+        at=0.0,
+        page=Page(
+            url=f"https://example.org/{seq}",
+            status=200,
+            content_type="text/html",
+            content_hash="ab" * 32,
+            content_length=5,
+            fetched_at=0.0,
+        ),
+    )
 
 
 class Outbox:

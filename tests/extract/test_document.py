@@ -24,8 +24,8 @@ def test_a_page() -> None:
     text, article = "Head\nSome text\nxy", "Head\nSome text"
     content = extract_content(PAGE.encode(), HTML)
     assert content == Content(
-        "html",
-        "text/html",
+        media="html",
+        media_reason="text/html",
         title="A page",
         description="About it",
         canonical="/c",

@@ -39,6 +39,7 @@ from tenax.model import (
     Task,
     Unchanged,
     Visit,
+    content_values,
 )
 from tenax.urls.admit import Rules, task_refusal
 
@@ -210,34 +211,12 @@ def build_page(
 ) -> Page:
     """`duration_seconds` is that of the visit. The database finds out whether the page is a duplicate."""
     return Page(
+        *content_values(extracted),
         url=task.url,
         status=response.status,
         content_type=response.content_type,
-        content_hash=extracted.content_hash,
         content_length=len(response.body),
         fetched_at=round(response.finished_at, 3),  # as stored: an event says the same as the database
-        title=extracted.title,
-        description=extracted.description,
-        canonical=extracted.canonical,
-        language=extracted.language,
-        kind=extracted.kind,
-        charset=extracted.charset,
-        charset_source=extracted.charset_source,
-        headline=extracted.headline,
-        language_confidence=extracted.language_confidence,
-        authors=extracted.authors,
-        published=extracted.published,
-        modified=extracted.modified,
-        site_name=extracted.site_name,
-        section=extracted.section,
-        keywords=extracted.keywords,
-        image=extracted.image,
-        text=extracted.text,
-        article=extracted.article,
-        markdown=extracted.markdown,
-        abstract=extracted.abstract,
-        words=extracted.words,
-        fingerprint=extracted.fingerprint,
         links=extracted.links,
         links_count=extracted.links_count,
         depth=task.depth,

@@ -20,29 +20,25 @@ import msgspec
 from isal import isal_zlib
 
 from tenax.database.rows import Row, decode_authors, decode_chain, encode
-from tenax.model import IN_ARTICLE_LINK, NOFOLLOW_LINK, Event, Page, PageKind, PageLink, Value
+from tenax.model import (
+    IN_ARTICLE_LINK,
+    NOFOLLOW_LINK,
+    Event,
+    Page,
+    PageContent,
+    PageKind,
+    PageLink,
+    Value,
+    content_values,
+)
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 """Limit on the event texts in memory for one call; the last event may exceed it."""
 _SEPARATOR = "\0"
 _PART_COUNT = 4
 _decode_page = msgspec.json.Decoder(Page).decode
+_decode_content = msgspec.json.Decoder(PageContent).decode
 _decode_links = msgspec.json.Decoder(tuple[PageLink, ...]).decode
-
-
-class _PageMetadata(Value, frozen=True):
-    """The metadata of a page that its record does not hold."""
-
-    language_confidence: float = 0.0
-    modified: str | None = None
-    site_name: str = ""
-    section: str = ""
-    keywords: tuple[str, ...] = ()
-    image: str | None = None
-    abstract: str = ""
-
-
-_decode_metadata = msgspec.json.Decoder(_PageMetadata).decode
 
 
 class PageTexts(Value, frozen=True):
@@ -99,38 +95,35 @@ def decode_event_page(page_json: bytes, body: bytes | None) -> Page:
 
 
 def page_from_row(row: Row, content: tuple[bytes, bytes] | None, via: str | None, duplicate_of: str | None) -> Page:
-    """A page from its record, which is refreshed by every visit, and its content."""
-    about = _decode_metadata(content[0]) if content is not None else _PageMetadata()
+    """A page from its record, which is refreshed by every visit, and its content. Fields without a column are in the
+    content."""
     texts = unpack_texts(content[1] if content is not None else None)
-    return Page(
-        url=row["origin"] + row["path"],
-        status=row["page_status"],
-        content_type=row["content_type"],
-        content_hash=row["content_hash"].hex(),
-        content_length=row["content_length"],
-        fetched_at=row["fetched_at"] / 1000,
+    extracted = msgspec.structs.replace(
+        _decode_content(content[0]) if content is not None else PageContent(),
         title=row["title"],
         description=row["description"],
-        canonical=row["canonical"],
-        language=row["language"],
         kind=PageKind(row["kind"]),
-        charset=row["charset"],
-        charset_source=row["charset_source"],
+        language=row["language"],
         headline=row["headline"] or "",
-        language_confidence=about.language_confidence,
         authors=decode_authors(row["authors"]) if row["authors"] else (),
         published=row["published"],
-        modified=about.modified,
-        site_name=about.site_name,
-        section=about.section,
-        keywords=about.keywords,
-        image=about.image,
+        words=row["words"] or 0,
+        canonical=row["canonical"],
+        content_hash=row["content_hash"].hex(),
+        charset=row["charset"],
+        charset_source=row["charset_source"],
+        fingerprint=row["fingerprint"] or b"",
         text=texts.text,
         article=texts.article,
         markdown=texts.markdown,
-        abstract=about.abstract,
-        words=row["words"] or 0,
-        fingerprint=row["fingerprint"] or b"",
+    )
+    return Page(
+        *content_values(extracted),
+        url=row["origin"] + row["path"],
+        status=row["page_status"],
+        content_type=row["content_type"],
+        content_length=row["content_length"],
+        fetched_at=row["fetched_at"] / 1000,
         duplicate_of=duplicate_of,
         similarity=row["similarity"] or 0.0,
         links=texts.links,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from hashlib import sha256
+from operator import attrgetter
 
 import msgspec
 
-from tenax.model import Hop, Page, PageLink
+from tenax.model import CONTENT_FIELDS, INTERNAL_FIELDS, TEXT_FIELDS, Page, PageLink
 from tenax.text.escaping import escape_json
 
 _encode = msgspec.json.Encoder().encode
+_STALE_FIELDS = ("stale_since", "stale_why")
 
 
 class _Link(msgspec.Struct):
@@ -21,48 +23,17 @@ class _Link(msgspec.Struct):
     is_in_article: bool
 
 
-class Line(msgspec.Struct):
-    """Every field is always present, except the texts when they are not wanted, and the fields of a stale page."""
-
-    url: str
-    url_hash: str
-    """SHA-256 of the URL, hex."""
-    status: int
-    title: str
-    description: str
-    kind: str
-    language: str | None
-    language_confidence: float
-    headline: str
-    authors: tuple[str, ...]
-    published: str | None
-    modified: str | None
-    site_name: str
-    section: str
-    keywords: tuple[str, ...]
-    image: str | None
-    abstract: str
-    words: int
-    duplicate_of: str | None
-    similarity: float
-    canonical: str | None
-    content_type: str
-    content_length: int
-    content_hash: str
-    charset: str
-    links_count: int
-    links: tuple[_Link, ...]
-    depth: int
-    via: str | None
-    redirects: tuple[Hop, ...]
-    fetched_at: str
-    duration_ms: int
-    seq: int | None
-    stale_since: str | msgspec.UnsetType = msgspec.UNSET
-    stale_why: str | msgspec.UnsetType = msgspec.UNSET
-    text: str | msgspec.UnsetType = msgspec.UNSET
-    article: str | msgspec.UnsetType = msgspec.UNSET
-    markdown: str | msgspec.UnsetType = msgspec.UNSET
+_FIRST = ("url", "url_hash", "status")
+_LAST = (
+    *("duplicate_of", "similarity", "canonical", "content_type", "content_length", "content_hash", "charset"),
+    *("links_count", "links", "depth", "via", "redirects", "fetched_at", "duration_ms", "seq", *_STALE_FIELDS),
+    *TEXT_FIELDS,
+)
+LINE_FIELDS = (*_FIRST, *(name for name in CONTENT_FIELDS if name not in INTERNAL_FIELDS.union(_LAST)), *_LAST)
+"""In this order. All are always present, except the texts when they are not wanted, and the last two of a page that is
+not stale."""
+_COMPUTED = {"url_hash": "url", "redirects": "chain", "seq": "url"}
+_page_values = attrgetter(*(_COMPUTED.get(name, name) for name in LINE_FIELDS))
 
 
 def encode_page_line(page: Page, seq: int | None, with_text: bool = True) -> bytes:
@@ -70,47 +41,17 @@ def encode_page_line(page: Page, seq: int | None, with_text: bool = True) -> byt
     return escape_json(_encode(_build_line(page, seq, with_text)))
 
 
-def _build_line(page: Page, seq: int | None, with_text: bool) -> Line:
-    return Line(
-        url=page.url,
-        url_hash=url_hash(page.url),
-        status=page.status,
-        title=page.title,
-        description=page.description,
-        kind=page.kind,
-        language=page.language,
-        language_confidence=page.language_confidence,
-        headline=page.headline,
-        authors=page.authors,
-        published=page.published,
-        modified=page.modified,
-        site_name=page.site_name,
-        section=page.section,
-        keywords=page.keywords,
-        image=page.image,
-        abstract=page.abstract,
-        words=page.words,
-        duplicate_of=page.duplicate_of,
-        similarity=page.similarity,
-        canonical=page.canonical,
-        content_type=page.content_type,
-        content_length=page.content_length,
-        content_hash=page.content_hash,
-        charset=page.charset,
-        links_count=page.links_count,
-        links=tuple(map(_build_link, page.links)),
-        depth=page.depth,
-        via=page.via,
-        redirects=page.chain,
-        fetched_at=_format_time(page.fetched_at),
-        duration_ms=page.duration_ms,
-        seq=seq,
-        stale_since=_format_time(page.stale_since) if page.stale_since is not None else msgspec.UNSET,
-        stale_why=page.stale_why if page.stale_since is not None else msgspec.UNSET,
-        text=page.text if with_text else msgspec.UNSET,
-        article=page.article if with_text else msgspec.UNSET,
-        markdown=page.markdown if with_text else msgspec.UNSET,
-    )
+def _build_line(page: Page, seq: int | None, with_text: bool) -> dict[str, object]:
+    line = dict(zip(LINE_FIELDS, _page_values(page), strict=True))
+    line["url_hash"] = url_hash(page.url)
+    line["links"] = tuple(map(_build_link, page.links))
+    line["fetched_at"] = _format_time(page.fetched_at)
+    line["seq"] = seq
+    if page.stale_since is not None:
+        line["stale_since"] = _format_time(page.stale_since)
+    for name in (_STALE_FIELDS if page.stale_since is None else ()) + (() if with_text else TEXT_FIELDS):
+        del line[name]
+    return line
 
 
 def _build_link(link: PageLink) -> _Link:

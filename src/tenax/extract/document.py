@@ -25,7 +25,7 @@ from tenax.extract.native.binding import NativePage, Unsupported, load_native, o
 from tenax.extract.native_body import read_body, skim_body
 from tenax.extract.text.fingerprint import content_hash
 from tenax.extract.text.visible import MAX_TEXT_CHARS, plain_text
-from tenax.model import PageKind, Value
+from tenax.model import PageContent
 
 MIN_TEXT_CHARS: Final = 12
 """Each text counts at least this much: a short text takes more memory than its characters."""
@@ -89,55 +89,23 @@ ResolverFactory: TypeAlias = Callable[[str | None], Callable[[str], str]]
 """Maps the `<base href>` of the page to a function that makes a URL of the page absolute."""
 
 
-class Content(Value, frozen=True):
-    """The content of a body. Hrefs are as written: the caller resolves them against the URL and `base_href`."""
+class Content(PageContent, frozen=True, kw_only=True):
+    """The content of a body. URLs are as written: the caller resolves them against the URL and `base_href`."""
 
     media: MediaKind
     """`other`: nothing was read, and `media_reason` says why."""
     media_reason: str = ""
-    title: str = ""
-    description: str = ""
-    canonical: str | None = None
-    language: str | None = None
-    kind: PageKind = PageKind.OTHER
-    charset: str = ""
-    charset_source: str = ""
-    language_confidence: float = 0.0
-    """From 0 to 1."""
-    headline: str = ""
-    """The title of the content without the site name; `title` is what a browser tab shows."""
-    authors: tuple[str, ...] = ()
-    published: str | None = None
-    """ISO 8601, a date or a timestamp; never in the future."""
-    modified: str | None = None
-    site_name: str = ""
-    section: str = ""
-    keywords: tuple[str, ...] = ()
-    image: str | None = None
-    """As written; the caller resolves it."""
-    text: str = ""
-    """All visible text."""
-    article: str = ""
-    """The main content, one paragraph per line."""
-    markdown: str = ""
-    """The article with its structure."""
-    abstract: str = ""
-    words: int = 0
-    """Words of the article; in scripts without spaces two characters count as one."""
-    fingerprint: bytes = b""
-    """Of the article, see `fingerprint.near_fingerprint`; empty when there is none."""
     links: Links = Links()
     base_href: str | None = None
     feeds: tuple[str, ...] = ()
-    """Declared feeds, as written."""
+    """Declared feeds."""
     next_href: str = ""
-    """The declared next page, as written."""
+    """The declared next page."""
     is_noindex: bool = False
     is_nofollow: bool = False
-    content_hash: str = ""
-    """SHA-256 of the text, hex; the hash of the empty text when there is none."""
     truncated_reason: str = ""
-    """How far the page was read, if it has more elements, text or blocks than the limits allow; else empty."""
+    """Set when the page has more elements or text than are read, or more blocks than are scored: how far it was read.
+    The rest is missing here."""
 
 
 def extract_content(
@@ -162,7 +130,7 @@ def extract_content(
 
 def empty_content(reason: str) -> Content:
     """A `Content` without anything read."""
-    return Content("other", reason, content_hash=content_hash(""))
+    return Content(media="other", media_reason=reason, charset="", content_hash=content_hash(""))
 
 
 def extract_with_dom(
@@ -222,14 +190,12 @@ def extract_with_dom(
         ), dom
     is_noindex, is_nofollow = parse_robots_hints((), robots_header, robot_names)
     if sniffed.kind == "other":
-        return Content(
-            "other", sniffed.reason, is_noindex=is_noindex, is_nofollow=is_nofollow, content_hash=content_hash("")
-        ), None
+        return structs.replace(empty_content(sniffed.reason), is_noindex=is_noindex, is_nofollow=is_nofollow), None
     decoded = decode(body, content_type)
     text = plain_text(decoded.text)
     return Content(
-        "text",
-        sniffed.reason,
+        media="text",
+        media_reason=sniffed.reason,
         charset=decoded.charset,
         charset_source=decoded.source,
         text=text,
@@ -262,7 +228,7 @@ def _skim_content(
     dom.check_budget("reading its text")
     about = skim_metadata(dom, robots_header, robot_names)
     return Content(
-        "html",
+        media="html",
         title=about.document_title,
         description=about.description,
         canonical=about.canonical,
@@ -298,7 +264,7 @@ def _read_content(
     dom.check_budget("reading its metadata")
     language = _detect_language(native_page, body.article or body.text, about.language)
     return Content(
-        "html",
+        media="html",
         title=about.document_title,
         description=about.description,
         canonical=about.canonical,

@@ -7,6 +7,15 @@ as a `tenax.clock.Clock` gives them.
 
 from __future__ import annotations
 
+from tenax.model.content import (
+    CONTENT_FIELDS,
+    INTERNAL_FIELDS,
+    TEXT_FIELDS,
+    PageContent,
+    PageKind,
+    Value,
+    content_values,
+)
 from tenax.model.guesses import (
     ArchiveRule,
     FacetRule,
@@ -85,10 +94,11 @@ from tenax.model.tasks import (
     UrlList,
     in_link_points,
 )
-from tenax.model.value import PageKind, Value
 
 __all__ = [
+    "CONTENT_FIELDS",
     "GUESS_LIMITS",
+    "INTERNAL_FIELDS",
     "IN_ARTICLE_LINK",
     "LIMIT_SETTINGS",
     "LINKS_NOT_KEPT",
@@ -97,6 +107,7 @@ __all__ = [
     "NOFOLLOW_LINK",
     "ROBOTS_CLOSED_SUFFIX",
     "SECONDS_PER_POINT",
+    "TEXT_FIELDS",
     "AddressClass",
     "ArchiveRule",
     "Breaker",
@@ -127,6 +138,7 @@ __all__ = [
     "ListRule",
     "Outcome",
     "Page",
+    "PageContent",
     "PageKind",
     "PageLink",
     "Park",
@@ -154,6 +166,7 @@ __all__ = [
     "Validation",
     "Value",
     "Visit",
+    "content_values",
     "count_rule_refusals",
     "in_link_points",
     "limit_names",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from tenax.model.value import Value
+from tenax.model.content import Value
 
 RuleState: TypeAlias = Literal["tried", "valid", "invalid"]
 """Requested without a result yet; the last result was good; the last result was bad."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
+from tenax.model.content import Value
 from tenax.model.tasks import TransportKind, UrlList
-from tenax.model.value import Value
 
 
 class FailureKind(StrEnum):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
+from tenax.model.content import PageContent, Value
 from tenax.model.outcomes import Failed, FailureKind, FetchRecord, Outcome, Plan, Rejected, outcome_label
 from tenax.model.tasks import Candidate, ChangeHistory, Claim, Hop, HostRecord
-from tenax.model.value import PageKind, Value
 
 LIMIT_SETTINGS = {
     "depth": "crawl.max_depth",
@@ -95,47 +95,15 @@ class ChangeNotice(Value, frozen=True):
     at: float
 
 
-class Page(Value, frozen=True):
-    """What a visit yields: the content of a page."""
+class Page(PageContent, frozen=True, kw_only=True):
+    """A stored page: its content, and what is known of its fetch."""
 
     url: str
     status: int
     content_type: str
-    content_hash: str
-    """SHA-256 of the visible text, hex."""
     content_length: int
     """Bytes of the decoded body."""
     fetched_at: float
-    title: str = ""
-    description: str = ""
-    canonical: str | None = None
-    language: str | None = None
-    kind: PageKind = PageKind.OTHER
-    charset: str = "utf-8"
-    charset_source: str = ""
-    headline: str = ""
-    """The title of the content, without the name of the site."""
-    language_confidence: float = 0.0
-    """From 0 to 1."""
-    authors: tuple[str, ...] = ()
-    published: str | None = None
-    """ISO 8601, a date or a time."""
-    modified: str | None = None
-    site_name: str = ""
-    section: str = ""
-    keywords: tuple[str, ...] = ()
-    image: str | None = None
-    text: str = ""
-    """All visible text."""
-    article: str = ""
-    """The main content, one line per paragraph."""
-    markdown: str = ""
-    """The main content with its structure; empty if `extract.markdown` is off."""
-    abstract: str = ""
-    words: int = 0
-    """Of the main content."""
-    fingerprint: bytes = b""
-    """For similarity. Stored with the page if duplicates are looked for; not in events."""
     duplicate_of: str | None = None
     """The URL of the earliest page with the same or nearly the same text when this one was stored; set by the database.
     """

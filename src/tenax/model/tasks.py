@@ -6,8 +6,8 @@ import math
 from enum import IntEnum, StrEnum
 from typing import Literal, TypeAlias
 
+from tenax.model.content import PageKind, Value
 from tenax.model.guesses import GuessState
-from tenax.model.value import PageKind, Value
 
 SECONDS_PER_POINT = 60.0
 _POINTS_BY_LINKS = {64: 6.0, 16: 4.0, 4: 2.0}

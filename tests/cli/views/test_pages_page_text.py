@@ -11,7 +11,7 @@ from tenax.extract.document import Content
 from tenax.extract.html.links import Link, Links
 
 FULL = Content(
-    "html",
+    media="html",
     headline="The key of the ferry",
     authors=("Ada Moll", "Tore Lind"),
     published="2026-03-04T05:06:07Z",
@@ -61,12 +61,16 @@ def test_a_page_on_a_terminal() -> None:
 
 
 def test_a_page_that_says_nothing_of_itself() -> None:
-    assert format_content(Content("html"), "So.", TextStyle()) == ["So."]
-    assert format_content(Content("html", title="A window"), "A window\nSo.", TextStyle()) == ["A window", "", "So."]
+    assert format_content(Content(media="html"), "So.", TextStyle()) == ["So."]
+    assert format_content(Content(media="html", title="A window"), "A window\nSo.", TextStyle()) == [
+        "A window",
+        "",
+        "So.",
+    ]
 
 
 def test_strangers_are_inert_and_colour_is_ours() -> None:
-    evil = Content("html", headline="\x1b[31mred\u202e", authors=("\x1b]0;me\x07Ada",))
+    evil = Content(media="html", headline="\x1b[31mred\u202e", authors=("\x1b]0;me\x07Ada",))
     lines = format_content(evil, "so\x1b[2J", TextStyle(True))
     assert lines == ["\x1b[1mred\x1b[0m", "\x1b[2mAda\x1b[0m", "", "so"]
 
@@ -99,7 +103,9 @@ def test_wide_letters_and_long_reasons_fit_the_line(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_document_for_programs() -> None:
-    content = Content("html", title="So", links=Links.from_links([Link("https://a.example/")]), fingerprint=b"\x00\xff")
+    content = Content(
+        media="html", title="So", links=Links.from_links([Link("https://a.example/")]), fingerprint=b"\x00\xff"
+    )
     assert content_fields(content, "https://b.example/") == {
         "url": "https://b.example/",
         "media": "html",
@@ -116,4 +122,4 @@ def test_a_document_for_programs() -> None:
             }
         ],
     }
-    assert content_fields(Content("text"), None) == {"media": "text"}
+    assert content_fields(Content(media="text"), None) == {"media": "text"}

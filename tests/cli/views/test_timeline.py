@@ -74,7 +74,8 @@ def text_of(life: UrlHistory | None, **changes: object) -> str:
 
 def test_a_stored_page_tells_its_way() -> None:
     page = Page(
-        URL, 200, "text/html", "ab" * 32, 3000, NOW - 10, title="The\x1b[2J title\u202e", language="en",
+        url=URL, status=200, content_type="text/html", content_hash="ab" * 32, content_length=3000, fetched_at=NOW - 10,
+        title="The\x1b[2J title\u202e", language="en",
         charset_source="header", text="x" * 1203, links_count=50,
     )  # fmt: skip
     visits = (
@@ -107,7 +108,8 @@ def test_a_stored_page_tells_its_way() -> None:
 
 def test_a_duplicate_says_of_what() -> None:
     page = Page(
-        URL, 200, "text/html", "ab" * 32, 3000, NOW, kind=PageKind.HUB, words=1200, authors=("Ada", "Bob"),
+        url=URL, status=200, content_type="text/html", content_hash="ab" * 32, content_length=3000, fetched_at=NOW,
+        kind=PageKind.HUB, words=1200, authors=("Ada", "Bob"),
         published="2026-11-16", duplicate_of="https://example.org/\u202efirst", similarity=0.9349,
     )  # fmt: skip
     text = text_of(life(page=page))
@@ -122,7 +124,15 @@ def test_a_duplicate_says_of_what() -> None:
 
 @pytest.mark.parametrize(("kind", "says"), [("article", "an article"), ("product", "a page of kind product")])
 def test_what_kind_of_page_it_is(kind: str, says: str) -> None:
-    page = Page(URL, 200, "text/html", "ab" * 32, 3000, NOW, kind=PageKind(kind))
+    page = Page(
+        url=URL,
+        status=200,
+        content_type="text/html",
+        content_hash="ab" * 32,
+        content_length=3000,
+        fetched_at=NOW,
+        kind=PageKind(kind),
+    )
     assert f"Visited and stored, as {says}." in text_of(life(page=page))
 
 
@@ -206,7 +216,17 @@ def test_a_304_says_what_it_saved() -> None:
 
 
 def test_a_stale_page_says_since_when_and_why() -> None:
-    page = Page(URL, 200, "text/html", "ab" * 32, 30, NOW - 90, etag='"1"', stale_since=NOW, stale_why="HTTP 503\x1b")
+    page = Page(
+        url=URL,
+        status=200,
+        content_type="text/html",
+        content_hash="ab" * 32,
+        content_length=30,
+        fetched_at=NOW - 90,
+        etag='"1"',
+        stale_since=NOW,
+        stale_why="HTTP 503\x1b",
+    )
     text = text_of(life(page=page))
     assert "Visited and stored, as a page; stale since" in text
     assert 'ETag "1" ✗ stale since' in text
@@ -286,7 +306,7 @@ SITEMAP = "https://example.org/maps/1.xml"
 NAMED = msgspec.structs.replace(
     HOST, robots=RobotsCopy(RobotsVerdict.RULES, NOW, NOW, f"Sitemap: {SITEMAP}\nUser-agent: *", 200)
 )
-PAGE = Page(URL, 200, "text/html", "ab" * 32, 3000, NOW)
+PAGE = Page(url=URL, status=200, content_type="text/html", content_hash="ab" * 32, content_length=3000, fetched_at=NOW)
 MISSING = VisitRecord(NOW, Failed("HTTP 404", FailureKind.NOT_FOUND), Done())
 
 

@@ -116,12 +116,14 @@ def test_a_stored_link_is_absolute_and_http() -> None:
         (Link("../x", "a", True, "Words", "nofollow", True), Link("mailto:a@b.test"), Link("//b.test/"))
     )
     base = "https://shop.example/a/b"
-    assert build_page_links(Content("html", links=links), base, 9) == (
+    assert build_page_links(Content(media="html", links=links), base, 9) == (
         PageLink("https://shop.example/x", "Words", "nofollow", True, True),
         PageLink("https://b.test/"),
     )
-    assert all(link.is_nofollow for link in build_page_links(Content("html", links=links, is_nofollow=True), base, 9))
-    assert len(build_page_links(Content("html", links=links), base, 1)) == 1
+    assert all(
+        link.is_nofollow for link in build_page_links(Content(media="html", links=links, is_nofollow=True), base, 9)
+    )
+    assert len(build_page_links(Content(media="html", links=links), base, 1)) == 1
 
 
 def test_a_base_longer_than_any_url_is_ignored_and_a_long_one_has_fewer_links() -> None:
@@ -329,4 +331,4 @@ def test_what_a_job_says_of_discovery_survives_the_socket() -> None:
     ],
 )
 def test_whether_a_page_leads_to_numbered_ones(hrefs: list[str], are_numbered: bool) -> None:
-    assert has_numbered_links(Content("html", links=Links(tuple(hrefs)))) is are_numbered
+    assert has_numbered_links(Content(media="html", links=Links(tuple(hrefs)))) is are_numbered

@@ -26,7 +26,7 @@ from tenax.database import PageFilter
 from tenax.errors import UsageError
 from tenax.events.page_line import encode_page_line
 from tenax.logs import sanitize_text
-from tenax.model import Page, PageKind
+from tenax.model import CONTENT_FIELDS, INTERNAL_FIELDS, TEXT_FIELDS, Page, PageKind
 from tenax.text.masking import mask_reference, mask_url
 
 if TYPE_CHECKING:
@@ -105,12 +105,19 @@ def _neutralize_link(link: re.Match[str]) -> str:
     return f"{link[1]}#" if _MAY_HAVE_SCHEME.search(link[3]) else link[0]
 
 
+_FIRST_COLUMNS = (
+    *("url", "status", "kind", "title", "headline", "authors", "published", "modified", "description", "abstract"),
+    *("site_name", "section", "keywords", "image", "language", "language_confidence", "words"),
+)
+_LAST_COLUMNS = (
+    *("duplicate_of", "similarity", "fetched", "canonical", "content_type", "content_hash", "content_length"),
+    *("charset", "depth", "via", "links_count", "duration_ms", "stale_since", "stale_why", *TEXT_FIELDS),
+)
 _COLUMNS = (
-    "url", "status", "kind", "title", "headline", "authors", "published", "modified", "description", "abstract",
-    "site_name", "section", "keywords", "image", "language", "language_confidence", "words", "duplicate_of",
-    "similarity", "fetched", "canonical", "content_type", "content_hash", "content_length", "charset", "depth", "via",
-    "links_count", "duration_ms", "stale_since", "stale_why", "text", "article", "markdown",
-)  # fmt: skip
+    *_FIRST_COLUMNS,
+    *(name for name in CONTENT_FIELDS if name not in INTERNAL_FIELDS.union(_FIRST_COLUMNS, _LAST_COLUMNS)),
+    *_LAST_COLUMNS,
+)
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _MAX_SLUG_CHARS = 80
 _HASH_BYTES = 8
@@ -140,10 +147,9 @@ def _column_value(page: Page, column: str) -> object:
             return _format_iso_time(page.fetched_at)
         case "stale_since":
             return _stale_since(page)
-        case "authors" | "keywords":
-            return "; ".join(getattr(page, column))
         case _:
-            return getattr(page, column)
+            value = getattr(page, column)
+            return "; ".join(value) if isinstance(value, tuple) else value
 
 
 def _csv_row(cells: list[str] | tuple[str, ...]) -> str:

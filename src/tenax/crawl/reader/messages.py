@@ -13,7 +13,7 @@ from tenax.model import (
     ChangeNotice,
     Failed,
     FailureKind,
-    PageKind,
+    PageContent,
     PageLink,
     Rejected,
     Source,
@@ -60,35 +60,12 @@ class ExtractJob(Value, frozen=True):
     """In seconds since 1970: later dates on the page are ignored."""
 
 
-class ExtractedPage(Value, frozen=True):
-    """What was extracted: the page itself, and its links by the rules."""
+class ExtractedPage(PageContent, frozen=True, kw_only=True):
+    """What was extracted: the content of the page, and its links by the rules."""
 
-    title: str = ""
-    description: str = ""
-    canonical: str | None = None
-    language: str | None = None
-    kind: PageKind = PageKind.OTHER
-    charset: str = "utf-8"
-    charset_source: str = ""
-    headline: str = ""
-    language_confidence: float = 0.0
-    authors: tuple[str, ...] = ()
-    published: str | None = None
-    modified: str | None = None
-    site_name: str = ""
-    section: str = ""
-    keywords: tuple[str, ...] = ()
-    image: str | None = None
-    text: str = ""
-    article: str = ""
-    markdown: str = ""
-    abstract: str = ""
-    words: int = 0
-    fingerprint: bytes = b""
     links: tuple[PageLink, ...] = ()
     link_targets: bytes | None = None
     """Its links as stored in the link graph; None where they are not stored."""
-    content_hash: str = ""
     links_count: int = 0
     candidates: tuple[Candidate, ...] = ()
     """Links for the database, without those that it surely has."""

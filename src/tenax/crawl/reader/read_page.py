@@ -29,6 +29,7 @@ from tenax.model import (
     PageLink,
     Rejected,
     Source,
+    content_values,
     count_rule_refusals,
 )
 from tenax.runtime.cpu_time import cpu_seconds, limit_cpu_time, passed_seconds
@@ -183,32 +184,15 @@ def _extract_page(
     if listing is not None and listing.numbering is not None:
         candidates = _set_list_depth(job, candidates, listing.numbering)
     canonical = normalize(content.canonical, base, normalize_options(rules.urls)) if content.canonical else None
-    return ExtractedPage(
-        title=content.title,
-        description=content.description,
+    content = msgspec.structs.replace(
+        content,
         canonical=canonical.url if canonical else None,
-        language=content.language,
-        kind=content.kind,
-        charset=content.charset,
-        charset_source=content.charset_source,
-        headline=content.headline,
-        language_confidence=content.language_confidence,
-        authors=content.authors,
-        published=content.published,
-        modified=content.modified,
-        site_name=content.site_name,
-        section=content.section,
-        keywords=content.keywords,
         image=web_url(content.image, base) if content.image else None,
-        text=content.text,
-        article=content.article,
-        markdown=content.markdown,
-        abstract=content.abstract,
-        words=content.words,
-        fingerprint=content.fingerprint,
+    )
+    return ExtractedPage(
+        *content_values(content),
         links=build_page_links(content, base, job.extract.max_links) if job.extract.keep_links else (),
         link_targets=_pack_page_links(job, rules, content, base, targets) if job.extract.link_graph else None,
-        content_hash=content.content_hash,
         links_count=len(content.links),
         candidates=candidates,
         refusals=refusals,
