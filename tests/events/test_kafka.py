@@ -16,7 +16,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from tenax.clock import ManualClock
 from tenax.config import DatabaseConfig
-from tenax.config.sections import Codec
+from tenax.config.crawl import Codec
 from tenax.database.sqlite import SqliteDatabase
 from tenax.errors import ConfigError
 from tenax.events import kafka as kafka_sink

@@ -14,7 +14,7 @@ import msgspec
 
 from tenax.cli.settings import FLAGS, flag_spelling
 from tenax.config import Config, SettingValue, all_settings
-from tenax.config.schema import validate_value
+from tenax.config.validate import validate_value
 from tenax.crawl.location import Location
 from tenax.errors import DatabaseError, DatabaseUnusable, UsageError
 from tenax.model import Value

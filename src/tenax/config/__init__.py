@@ -1,12 +1,24 @@
 """Configuration: every setting with its default, and how files, variables and flags are combined.
 
-`sections`, `fetch`, `discovery`, `extract` and `services` declare the settings. `load` combines their sources and
-validates a config built in code, and `sites` gives the settings of one host. `schema` lists every setting for the
+`crawl`, `fetch`, `discovery`, `extract` and `services` declare the settings. `load` combines their sources and
+validates a config built in code, and `sites` gives the settings of one host. `validate` lists every setting for the
 documentation and the error messages.
 """
 
 from __future__ import annotations
 
+from tenax.config.crawl import (
+    Config,
+    CrawlConfig,
+    DatabaseConfig,
+    EventsConfig,
+    LogConfig,
+    MetricsConfig,
+    PoolConfig,
+    ResilienceConfig,
+    ScopeName,
+    UrlsConfig,
+)
 from tenax.config.discovery import DiscoveryConfig, RecrawlConfig
 from tenax.config.extract import DuplicatesConfig, ExtractConfig
 from tenax.config.fetch import (
@@ -22,21 +34,9 @@ from tenax.config.fetch import (
     ValidationConfig,
 )
 from tenax.config.load import LoadedConfig, load_config, validate_config
-from tenax.config.schema import Setting, SettingValue, all_settings, sections
-from tenax.config.sections import (
-    Config,
-    CrawlConfig,
-    DatabaseConfig,
-    EventsConfig,
-    LogConfig,
-    MetricsConfig,
-    PoolConfig,
-    ResilienceConfig,
-    ScopeName,
-    UrlsConfig,
-)
 from tenax.config.services import PageFetcherConfig, WorkerConfig
 from tenax.config.sites import SiteConfig, Sites
+from tenax.config.validate import Setting, SettingValue, all_settings, sections
 
 __all__ = [
     "BrowserConfig",

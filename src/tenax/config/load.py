@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
+from tenax.config.crawl import Config
 from tenax.config.discovery import has_guess_source
-from tenax.config.schema import Setting, SettingValue, all_settings, sections, suggest_name, validate_value
-from tenax.config.sections import Config
 from tenax.config.sites import SiteConfig, Sites, source_name, validate_sites
+from tenax.config.validate import Setting, SettingValue, all_settings, sections, suggest_name, validate_value
 from tenax.errors import ConfigError
 
 PROGRAM_SOURCE = "tenax.Config"

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from tenax.config.crawl import Config
 from tenax.config.discovery import DiscoveryConfig, RecrawlConfig, has_guess_source
 from tenax.config.extract import DuplicatesConfig, ExtractConfig
 from tenax.config.fetch import (
@@ -27,8 +28,7 @@ from tenax.config.fetch import (
     Section,
     ValidationConfig,
 )
-from tenax.config.schema import Setting, SettingValue, all_settings, suggest_name, validate_value
-from tenax.config.sections import Config
+from tenax.config.validate import Setting, SettingValue, all_settings, suggest_name, validate_value
 from tenax.errors import ConfigError
 
 _HOST_NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")

@@ -411,6 +411,29 @@ async def test_others_go_past_a_document_that_a_reader_is_stuck_on() -> None:
         slow.cancel()
 
 
+async def test_a_reader_is_stuck_however_little_cpu_time_it_gets_between_two_checks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A busy machine gives it a hundredth of a second now and then. On a series of documents it is not stuck."""
+    monkeypatch.setattr(reader_channel, "POLL_SECONDS", 0.001)
+    seen: list[reader_channel._ReaderState] = []
+    stuck: asyncio.Future[reader_channel._ReaderState] = asyncio.get_running_loop().create_future()
+
+    def state() -> reader_channel._ReaderState:
+        number = len(seen)  # four checks of each document up to the fifth, which is endless
+        seen.append(reader_channel._ReaderState(min(number // 4, 4), True, number / 100))
+        return seen[-1]
+
+    def on_stuck() -> None:
+        if not stuck.done():
+            stuck.set_result(seen[-1])
+
+    watch = reader_channel._Watchdog(state, lambda: None, on_stuck)
+    found = await asyncio.wait_for(stuck, FAULT_SECONDS)
+    watch.cancel()
+    assert (found.started_count, round(found.cpu_seconds - 0.16, 2)) == (4, 0.1)
+
+
 async def test_extra_readers_end_when_they_have_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers_module, "IDLE_SECONDS", 0.05)
     async with started(ProcessReaderPool(1, max_batch=1)) as readers:

@@ -22,7 +22,7 @@ EXIT_TIMEOUT_SECONDS = 5.0
 POLL_SECONDS = 0.2
 """How often a reader that has not answered is checked: is it still at the same document?"""
 STUCK_CPU_SECONDS = 0.1
-"""CPU time on one document between two checks that makes a reader count as stuck."""
+"""A reader that has used this much CPU time on one document since a check first saw it there counts as stuck."""
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 SOCKET_BYTES = 1024 * 1024
 LOW_PRIORITY = 5
@@ -193,6 +193,8 @@ class _Watchdog:
     ) -> None:
         self._state, self._kill, self._on_stuck = state, kill, on_stuck
         self._last: _ReaderState | None = None
+        self._document: _ReaderState | None = None
+        """When this document was first seen: a reader on a busy machine gets little CPU time between two checks."""
         self._idle_seconds = 0.0
         self._schedule()
 
@@ -206,8 +208,10 @@ class _Watchdog:
         if self._idle_seconds >= STALL_SECONDS:
             self._kill()
             return
-        is_same = last is not None and state[:2] == (last.started_count, True)
-        if last is not None and is_same and state.cpu_seconds - last.cpu_seconds >= STUCK_CPU_SECONDS:
+        begun = self._document
+        if not state.is_extracting or begun is None or begun.started_count != state.started_count:
+            self._document = state if state.is_extracting else None
+        elif state.cpu_seconds - begun.cpu_seconds >= STUCK_CPU_SECONDS:
             self._on_stuck()
         self._schedule()
 

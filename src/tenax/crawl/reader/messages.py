@@ -61,7 +61,7 @@ class ExtractJob(Value, frozen=True):
 
 
 class ExtractedPage(PageContent, frozen=True, kw_only=True):
-    """What was extracted: the content of the page, and its links by the rules."""
+    """What was extracted: the content of the page, and its links as judged by the rules."""
 
     links: tuple[PageLink, ...] = ()
     link_targets: bytes | None = None

@@ -97,8 +97,8 @@ class Reader:
             self._known_before, self._known = self._known, {}
 
     def _count_in_links(self, links: Iterable[str]) -> dict[str, int]:
-        """Count one more page for these; returns those whose priority rises, and how many links they gained since the
-        last report."""
+        """Count one more page that links to each of these URLs. Returns those whose priority rises, each with the
+        number of links gained since the last report."""
         known, worth_more = self._known, {}
         for url in links:
             before = known.get(url, _MAX_COUNTED_LINKS)

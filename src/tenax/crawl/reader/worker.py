@@ -40,7 +40,7 @@ class ReaderProgress:
 
     @classmethod
     def create(cls) -> ReaderProgress:
-        """For a reader about to be started, which inherits `fileno`."""
+        """Memory shared with a reader process that is about to start and will inherit `fileno`."""
         if hasattr(os, "memfd_create"):
             fileno = os.memfd_create("tenax-reader")
         else:

@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from tenax.config.crawl import Config
 from tenax.config.fetch import Section
-from tenax.config.sections import Config
 from tenax.errors import ConfigError
 from tenax.text.masking import MASK, mask_text
 
