@@ -147,17 +147,17 @@ class Crowd:
         self._limiter = limiter
         self._clock = clock
 
-    def visited(self, claim: Claim) -> Visit:
+    async def visited(self, claim: Claim) -> Visit:
         now, number = self._clock.now(), number_of(claim.task.origin)
         host = self.memory.acquire(claim.host)
         if host.robots is None:
             host = apply_robots(host, robots_of(number, now), SITE.politeness)
-        outcome, requests = self._request(host, number, now)
+        outcome, requests = await self._request(host, number, now)
         host = host_after_visit(host, outcome, now, requests, SITE, 0.5)
         self.memory.put(host)
         backoff = shared_limits(host, SITE.politeness)
         if backoff is not None:
-            self._limiter.back_off(host_key(host.origin), backoff[0], now, backoff[1])
+            await self._limiter.back_off(host_key(host.origin), backoff[0], now, backoff[1])
         plan = plan_task(outcome, claim.task, now, SITE, 0.5, host.next_at, PLAIN)
         if not isinstance(outcome, Fetched):
             return Visit(claim, outcome, plan, host, now, now)
@@ -174,15 +174,15 @@ class Crowd:
         linked = origin_of(number * 7919 % min(self._hosts, POPULAR))
         return Visit(claim, outcome, plan, host, now, now, page, (Candidate(f"{linked}/", linked),))
 
-    def _request(self, host: HostRecord, number: int, now: float) -> tuple[Outcome, int]:
+    async def _request(self, host: HostRecord, number: int, now: float) -> tuple[Outcome, int]:
         pace = pace_seconds(host, SITE.politeness)
         permits = (Permit(host_key(host.origin), pace, 30.0), Permit(f"address {number}", pace / 10))
-        free_at = self._limiter.acquire(permits, now)
+        free_at = await self._limiter.acquire(permits, now)
         if free_at > now:
             return Deferred(free_at, "rate limit: another request to this host or its address comes first"), 0
         assert host.robots is not None
         assert robots_rules(host.robots).can_fetch(f"{host.origin}/")
-        self._limiter.release(permits, now)
+        await self._limiter.release(permits, now)
         return ANSWERS.get(number % 20, Fetched(200)), 1
 
 
@@ -204,7 +204,7 @@ async def visit_all(database: SqliteDatabase, crowd: Crowd, visits: int) -> None
                 await database.wait_for_work(0.5)
                 continue
             visits -= 1
-            group.create_task(commit(crowd.visited(claim)))
+            group.create_task(commit(await crowd.visited(claim)))
 
 
 # ---- the two processes ------------------------------------------------------------------------------------
@@ -229,7 +229,8 @@ async def crawl(home: Path, hosts: int) -> dict[str, float]:
     began = time.monotonic()
     database = await opened(home, clock)
     open_seconds, rss_open = time.monotonic() - began, rss_mb()
-    crowd = Crowd(hosts, MemoryHosts(), MachineRateLimiter(home / "permits", clock), clock)
+    rate_limiter = MachineRateLimiter(home / "permits", clock)
+    crowd = Crowd(hosts, MemoryHosts(), rate_limiter, clock)
     began, cpu = time.monotonic(), time.process_time()
     await visit_all(database, crowd, hosts // 2)
     rss_half = rss_mb()
@@ -243,6 +244,7 @@ async def crawl(home: Path, hosts: int) -> dict[str, float]:
         "rss_half_mb": rss_half,
         "rss_mb": rss_mb(),
     }
+    await rate_limiter.close()
     await database.close()
     return figures
 

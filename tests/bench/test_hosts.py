@@ -39,7 +39,7 @@ async def test_twenty_thousand_hosts_take_no_more_memory_than_the_window_has_pla
         status = await database.status()
     finally:
         await database.close()
-        rate_limiter.close()
+        await rate_limiter.close()
     assert status.hosts == HOSTS
     assert status.outcomes["failed:rate_limited"] > HOSTS / 20 / 5, "the hosts have taught us something"
     assert (tmp_path / "turns" / "permits-2").stat().st_size == file_bytes

@@ -8,7 +8,6 @@ from tenax.fetch import Transport
 from tenax.fetch.dns import LookupResult
 from tenax.fetch.guard import Guard
 from tenax.fetch.transports import Transports
-from tenax.hosts.limiter.immediate import ImmediateRateLimiter
 from tenax.hosts.limiter.process import ProcessRateLimiter
 from tenax.model import TransportKind
 
@@ -26,6 +25,4 @@ class Anywhere:
 def transports_over(clock: Clock, http: Transport, **others: Transport) -> Transports:
     """These transports, by kind, behind a guard that accepts public names."""
     by_kind = {TransportKind.HTTP: http, **{TransportKind(name): transport for name, transport in others.items()}}
-    return Transports(
-        by_kind, Guard(GuardConfig(), clock, (), Anywhere()), ImmediateRateLimiter(ProcessRateLimiter()), clock
-    )
+    return Transports(by_kind, Guard(GuardConfig(), clock, (), Anywhere()), ProcessRateLimiter(), clock)

@@ -17,7 +17,6 @@ from tenax.fetch.headers import Headers
 from tenax.fetch.http import HttpTransport
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.transports import Transports
-from tenax.hosts.limiter.immediate import ImmediateRateLimiter
 from tenax.hosts.limiter.process import ProcessRateLimiter
 from tenax.model import (
     Deferred,
@@ -138,7 +137,9 @@ async def test_rate_limits_are_shared_for_one_site_or_for_all_but_one(
     crawls = []
     for _ in range(2):
         guard = Guard(GuardConfig(), clock, (), Anywhere())
-        transports = Transports({TransportKind.HTTP: Mirror()}, guard, ImmediateRateLimiter(shared), clock)
+        transports = Transports(
+            {TransportKind.HTTP: Mirror()}, guard, shared, clock, unshared_rate_limiter=ProcessRateLimiter()
+        )
         crawls.append(Pipeline(transports, clock, Sites(config), NormalizeOptions()))
     outcomes = {}
     for origin in ("https://a.test", "https://b.test"):
@@ -154,9 +155,7 @@ async def test_an_explicit_limiter_is_shared_whatever_is_shared_on_this_machine(
     outcomes = []
     for _ in range(2):
         guard = Guard(GuardConfig(), clock, (), Anywhere())
-        transports = Transports(
-            {TransportKind.HTTP: Mirror()}, guard, ImmediateRateLimiter(shared), clock, is_always_shared=True
-        )
+        transports = Transports({TransportKind.HTTP: Mirror()}, guard, shared, clock)
         pipeline = Pipeline(transports, clock, Sites(config), NormalizeOptions())
         outcomes.append((await pipeline.fetch(*task_of("https://a.test"))).outcome)
     assert outcomes[0] == Fetched(200)

@@ -14,7 +14,6 @@ from tenax.fetch import Request, Response
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import Headers
 from tenax.fetch.transports import Pace, Transports
-from tenax.hosts.limiter.immediate import ImmediateRateLimiter
 from tenax.hosts.limiter.process import ProcessRateLimiter, RequestInterval
 from tenax.model import Deferred, Ending, Failed, Refused, TransportKind
 from tests.hostile.crawling import crawl
@@ -30,12 +29,12 @@ EARLY = 0.002
 class Noting:
     """A transport that answers at once, and records when each request was sent."""
 
-    def __init__(self, interval: RequestInterval) -> None:
-        self._interval = interval
+    def __init__(self) -> None:
+        self.interval = RequestInterval(0.0)
         self.started_at: list[float] = []
 
     async def get(self, request: Request) -> Response | Failed | Refused | Deferred:
-        now = self._interval._started_at
+        now = self.interval._started_at
         self.started_at.append(now)
         return Response(request.url, 200, Headers(), b"", 0, now, now, now)
 
@@ -44,11 +43,12 @@ class Noting:
 
 @pytest.mark.parametrize("pace", [0.0, 0.001])
 async def test_any_two_requests_are_an_interval_apart(pace: float) -> None:
-    clock, interval = SteadyClock(), RequestInterval(INTERVAL)
-    transport = Noting(interval)
+    clock, transport = SteadyClock(), Noting()
     guard = Guard(GuardConfig(("127.0.0.0/8",), (80,)), clock)
-    rate_limiter = ImmediateRateLimiter(ProcessRateLimiter())
-    transports = Transports({TransportKind.HTTP: transport}, guard, rate_limiter, clock, interval)
+    transports = Transports(
+        {TransportKind.HTTP: transport}, guard, ProcessRateLimiter(), clock, request_interval_seconds=INTERVAL
+    )
+    transport.interval = transports._interval
     requests = [Request(f"http://127.0.0.{number}/", 1000, FAULT_SECONDS) for number in range(1, 11)]
     request_pace = Pace(pace, is_followup=False)
     answers = await asyncio.gather(*(transports.get(TransportKind.HTTP, request, request_pace) for request in requests))

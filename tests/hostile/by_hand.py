@@ -126,7 +126,7 @@ async def crawl_by_hand(
     def note(visit: Visit, admission: Admission) -> None:
         visits.append(visit)
 
-    app = await build_app(Location(out), database, rules, config, days.clock, (), note)
+    app = await build_app(Location(out), database, rules, config, days.clock, allowed_origins=(), on_visit=note)
     try:
         await database.admit(seed_candidates(rules))
         yield ByHand(app, database, visits)

@@ -6,6 +6,7 @@ clock that all processes of the machine share. With 0 threads it takes one permi
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
 import time
@@ -16,22 +17,32 @@ from tenax.hosts import Permit
 from tenax.hosts.limiter.machine import MachineRateLimiter
 
 
-def request_again_and_again(directory: Path, permit: Permit, most: int, said: list[str]) -> None:
+async def request_again_and_again(directory: Path, permit: Permit, most: int, said: list[str]) -> None:
     clock = SteadyClock()
     rate_limiter = MachineRateLimiter(directory, clock)
     offset = clock.now() - time.monotonic()
     while len(said) < most:
         now = clock.now()
-        again_at = rate_limiter.acquire([permit], now)
+        again_at = await rate_limiter.acquire([permit], now)
         if again_at > now:
-            time.sleep(min(again_at - now, 0.01))
+            await asyncio.sleep(min(again_at - now, 0.01))
             continue
         started_at = time.monotonic()
-        time.sleep(0.001)
+        await asyncio.sleep(0.001)
         answered_at = clock.now()
         said.append(f"{started_at!r} {answered_at - offset!r}")
-        rate_limiter.release([permit], answered_at)
-    rate_limiter.close()
+        await rate_limiter.release([permit], answered_at)
+    await rate_limiter.close()
+
+
+async def take_and_keep(directory: Path, permit: Permit) -> None:
+    clock = SteadyClock()
+    rate_limiter = MachineRateLimiter(directory, clock)
+    now = clock.now()
+    assert await rate_limiter.acquire([permit], now) == now
+    sys.stdout.write("taken\n")
+    sys.stdout.flush()
+    await asyncio.sleep(3600)
 
 
 def main() -> None:
@@ -39,16 +50,11 @@ def main() -> None:
     threads, most = int(sys.argv[4]), int(sys.argv[5])
     permit = Permit("host http://a.example", pace, busy_seconds=seconds)
     if threads == 0:
-        clock = SteadyClock()
-        rate_limiter = MachineRateLimiter(directory, clock)
-        now = clock.now()
-        assert rate_limiter.acquire([permit], now) == now
-        sys.stdout.write("taken\n")
-        sys.stdout.flush()
-        time.sleep(3600)
+        asyncio.run(take_and_keep(directory, permit))
     said: list[str] = []
     workers = [
-        threading.Thread(target=request_again_and_again, args=(directory, permit, most, said)) for _ in range(threads)
+        threading.Thread(target=lambda: asyncio.run(request_again_and_again(directory, permit, most, said)))
+        for _ in range(threads)
     ]
     for worker in workers:
         worker.start()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable
 from itertools import count
-from typing import TypeVar
 
 import msgspec
 import pytest
@@ -29,7 +28,6 @@ from tests.contracts.rate_limiter import RateLimiterContract
 from tests.servers.redis import RedisServer
 
 ORIGIN = "https://a.example"
-T = TypeVar("T")
 
 
 async def as_ever(reach: BestEffortRedis) -> None:
@@ -37,43 +35,17 @@ async def as_ever(reach: BestEffortRedis) -> None:
     await reach.client.hset(keys.RATE_LIMITS_SINCE, mapping={"at": 0, "is_lost": 0})
 
 
-class Asked:
-    """The asynchronous limiter behind the synchronous protocol of the contract suite."""
-
-    def __init__(self, url: str) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._reach = BestEffortRedis(url, SteadyClock())
-        self._limiter = RedisRateLimiter(self._reach, "one", lambda: 1)
-        self._loop.run_until_complete(as_ever(self._reach))
-
-    def acquire(self, permits: Sequence[Permit], now: float) -> float:
-        return self._loop.run_until_complete(self._limiter.acquire(permits, now))
-
-    def release(self, permits: Sequence[Permit], answered_at: float) -> None:
-        self._loop.run_until_complete(self._limiter.release(permits, answered_at))
-
-    def release_all(self, ended: Sequence[tuple[Permit, float]]) -> None:
-        for permit, answered_at in ended:
-            self.release((permit,), answered_at)
-
-    def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
-        self._loop.run_until_complete(self._limiter.back_off(key, until, now, pace_seconds))
-
-    def close(self) -> None:
-        self._loop.run_until_complete(self._limiter.close())
-        self._loop.run_until_complete(self._reach.close())
-        self._loop.close()
-
-
 @pytest.fixture
-def limiter(redis: str) -> Iterator[RateLimiter]:
-    asked = Asked(redis)
-    yield asked
-    asked.close()
+async def limiter(redis: str) -> AsyncIterator[RateLimiter]:
+    reach = BestEffortRedis(redis, SteadyClock())
+    await as_ever(reach)
+    rate_limiter = RedisRateLimiter(reach, "one", lambda: 1)
+    yield rate_limiter
+    await rate_limiter.close()
+    await reach.close()
 
 
-class TestRedisRateLimiter(RateLimiterContract):
-    pass
+class TestRedisRateLimiter(RateLimiterContract): ...
 
 
 Step = tuple[str, int, float, float, float]
@@ -93,20 +65,24 @@ _steps = st.lists(
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=_steps)
-def test_random_histories_give_the_same_answers_as_the_process_limiter(limiter: RateLimiter, steps: list[Step]) -> None:
+async def test_random_histories_give_the_same_answers_as_the_process_limiter(
+    limiter: RateLimiter, steps: list[Step]
+) -> None:
     local_limiter, prefix = ProcessRateLimiter(), f"host https://h{next(_names)}-"
     now = 1_750_000_000.0
     for what, which, later, pace, busy in steps:
         now += later
         permit = Permit(f"{prefix}{which}", pace, busy)
         if what == "take":
-            assert limiter.acquire([permit], now) == pytest.approx(local_limiter.acquire([permit], now), abs=1e-5)
+            assert await limiter.acquire([permit], now) == pytest.approx(
+                await local_limiter.acquire([permit], now), abs=1e-5
+            )
         elif what == "end":
-            limiter.release([permit], now)
-            local_limiter.release([permit], now)
+            await limiter.release([permit], now)
+            await local_limiter.release([permit], now)
         else:
-            limiter.back_off(permit.key, now + later, now)
-            local_limiter.back_off(permit.key, now + later, now)
+            await limiter.back_off(permit.key, now + later, now)
+            await local_limiter.back_off(permit.key, now + later, now)
 
 
 # ---- several workers ----------------------------------------------------------------------------------------

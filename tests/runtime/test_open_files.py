@@ -24,7 +24,6 @@ from tenax.fetch.failures import is_file_limit_failure
 from tenax.fetch.guard import Guard
 from tenax.fetch.http import HttpTransport
 from tenax.fetch.transports import Pace, Transports
-from tenax.hosts.limiter.immediate import ImmediateRateLimiter
 from tenax.hosts.limiter.process import ProcessRateLimiter
 from tenax.model import Deferred, Failed, FailureKind, TransportKind
 from tenax.runtime.open_files import (
@@ -130,7 +129,7 @@ async def test_a_request_is_put_off_and_nobody_is_blamed(
     transports = Transports(
         {TransportKind.HTTP: made(FetchConfig(), guard, clock)},
         guard,
-        ImmediateRateLimiter(ProcessRateLimiter()),
+        ProcessRateLimiter(),
         clock,
     )
     at_first = transports.max_concurrent_visits

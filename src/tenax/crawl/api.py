@@ -126,8 +126,8 @@ class Crawl:
                 rules,
                 config,
                 self._clock,
-                typed,
-                self._on_visit,
+                allowed_origins=typed,
+                on_visit=self._on_visit,
                 is_endless=config.recrawl.continuous,
             )
             await self._app.crawl_rules.change(self._extend_rules if location.server else lambda _: rules)

@@ -39,10 +39,9 @@ from tenax.fetch.http import HttpTransport
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.proxies import build_proxy_pools
 from tenax.fetch.transports import Transports
-from tenax.hosts import AsyncRateLimiter
-from tenax.hosts.limiter.immediate import ImmediateRateLimiter
+from tenax.hosts import RateLimiter
 from tenax.hosts.limiter.machine import open_rate_limiter
-from tenax.hosts.limiter.process import RequestInterval
+from tenax.hosts.limiter.process import ProcessRateLimiter
 from tenax.hosts.records import MemoryHosts, UnsharedHosts
 from tenax.hosts.rules import HostPace
 from tenax.model import Failed, TransportKind, Unchanged, Visit
@@ -157,9 +156,9 @@ async def build_app(
     rules: Rules,
     config: Config,
     clock: Clock,
+    *,
     allowed_origins: Iterable[str],
     on_visit: Callable[[Visit, Admission], None],
-    *,
     is_endless: bool = False,
 ) -> App:
     """Everything a crawl needs, started and ready to run; with `is_endless` it waits when it has no work."""
@@ -259,11 +258,12 @@ def build_transports(
     sites: Sites,
     clock: Clock,
     allowed_origins: Iterable[str],
-    rate_limiter: AsyncRateLimiter | None = None,
+    rate_limiter: RateLimiter | None = None,
     *,
     max_visits: int = 1,
 ) -> Transports:
-    """Every transport that is wanted and installed; `rate_limiter` replaces the one shared on this machine.
+    """Every transport that is wanted and installed. `rate_limiter` replaces the one shared on this machine, and serves
+    every site, whatever its `politeness.share_rate_limit`.
 
     `max_visits`: visits in flight at the same time, if the system allows that many open files.
 
@@ -277,12 +277,18 @@ def build_transports(
         transports[TransportKind.CURL] = CurlTransport(config.fetch, guard, clock, pools)
     if missing_requirement(TransportKind.BROWSER, config) is None:
         transports[TransportKind.BROWSER] = BrowserTransport(config.browser, config.fetch, guard, clock, pools)
-    sharing = next((site.politeness for site in sites if site.politeness.share_rate_limit), config.politeness)
-    interval = RequestInterval(config.crawl.request_interval_seconds)
-    if rate_limiter is not None:
-        return Transports(transports, guard, rate_limiter, clock, interval, is_always_shared=True, files=files)
+    unshared = None
+    if rate_limiter is None:
+        sharing = next((site.politeness for site in sites if site.politeness.share_rate_limit), config.politeness)
+        rate_limiter, unshared = open_rate_limiter(sharing, clock), ProcessRateLimiter()
     return Transports(
-        transports, guard, ImmediateRateLimiter(open_rate_limiter(sharing, clock)), clock, interval, files=files
+        transports,
+        guard,
+        rate_limiter,
+        clock,
+        unshared_rate_limiter=unshared,
+        request_interval_seconds=config.crawl.request_interval_seconds,
+        files=files,
     )
 
 

@@ -11,9 +11,8 @@ from tenax.fetch.addresses import parse_target
 from tenax.fetch.classify import retry_after_seconds
 from tenax.fetch.failures import is_file_limit_failure, late_deferral
 from tenax.fetch.guard import Guard
-from tenax.hosts import AsyncRateLimiter, Permit, host_key
-from tenax.hosts.limiter.immediate import ImmediateRateLimiter
-from tenax.hosts.limiter.process import ProcessRateLimiter, RequestInterval
+from tenax.hosts import Permit, RateLimiter, host_key
+from tenax.hosts.limiter.process import RequestInterval
 from tenax.model import Deferred, Failed, Refused, TransportKind, Value
 from tenax.runtime.open_files import RETRY_SECONDS, FileLimit
 
@@ -34,7 +33,7 @@ class Pace(Value, frozen=True):
     is_followup: bool = False
     """The host's previous response asked for this request, in the same visit: it is not delayed."""
     shares_rate_limit: bool = True
-    """False: the rate limit is not shared with other crawls on this machine, only through an explicit limiter."""
+    """False: the rate limit is not shared with other crawls on this machine, only through Redis."""
 
 
 class Transports:
@@ -44,21 +43,20 @@ class Transports:
         self,
         transports: Mapping[TransportKind, Transport],
         guard: Guard,
-        rate_limiter: AsyncRateLimiter,
+        rate_limiter: RateLimiter,
         clock: Clock,
-        interval: RequestInterval | None = None,
-        is_always_shared: bool = False,
+        *,
+        unshared_rate_limiter: RateLimiter | None = None,
+        request_interval_seconds: float = 0.0,
         files: FileLimit | None = None,
     ) -> None:
-        """`is_always_shared`: the rate limiter was configured explicitly, such as one in Redis. `shares_rate_limit =
-        False` does not disable it."""
-        self._is_always_shared = is_always_shared
+        """`unshared_rate_limiter`: for requests with `shares_rate_limit = False`; None: they use the same one."""
         self._transports = transports
         self._guard = guard
         self._rate_limiter = rate_limiter
-        self._process_rate_limiter: AsyncRateLimiter = ImmediateRateLimiter(ProcessRateLimiter())
+        self._unshared_rate_limiter = rate_limiter if unshared_rate_limiter is None else unshared_rate_limiter
         self._clock = clock
-        self._interval = interval or RequestInterval(0.0)
+        self._interval = RequestInterval(request_interval_seconds)
         self._files = files or FileLimit()
         self._in_flight = 0
         self._start_lock = asyncio.Lock()
@@ -119,25 +117,25 @@ class Transports:
             Permit(host_key(f"{target.origin.scheme}://{target.origin.authority}"), pace.pace_seconds, busy),
             Permit(f"address {min(addresses)}", pace.address_pace_seconds),
         )
-        shared = self._rate_limiter if pace.shares_rate_limit or self._is_always_shared else self._process_rate_limiter
+        rate_limiter = self._rate_limiter if pace.shares_rate_limit else self._unshared_rate_limiter
         now = self._clock.now()
         if now >= request.send_by:
             return late_deferral(now)
-        free_at = await shared.acquire(permits, now)
+        free_at = await rate_limiter.acquire(permits, now)
         if free_at > now:
             return Deferred(free_at, "rate limit: another request to this host or its address comes first")
         try:
             answer = await self._send_at_interval(transport, request)
         except BaseException:
-            await shared.release(permits, self._clock.now())
+            await rate_limiter.release(permits, self._clock.now())
             raise
         if isinstance(answer, Response):
-            await shared.release(permits, answer.answered_at)
+            await rate_limiter.release(permits, answer.answered_at)
             if backoff_seconds := _requested_backoff_seconds(answer, pace):
                 # Other crawls, and this one if it is killed now, must know about it too.
-                await shared.back_off(permits[0].key, answer.answered_at + backoff_seconds, answer.answered_at)
+                await rate_limiter.back_off(permits[0].key, answer.answered_at + backoff_seconds, answer.answered_at)
         else:
-            await shared.release(permits, self._clock.now())
+            await rate_limiter.release(permits, self._clock.now())
         return answer
 
     async def _send_at_interval(self, transport: Transport, request: Request) -> Response | Failed | Refused | Deferred:
@@ -158,15 +156,16 @@ class Transports:
     ) -> None:
         """Share with all users of the rate limiter: no requests to this host until then, and no faster than this
         afterwards."""
-        if not (shares_rate_limit or self._is_always_shared):
-            return
-        await self._rate_limiter.back_off(host_key(origin), until, self._clock.now(), pace_seconds)
+        if shares_rate_limit or self._unshared_rate_limiter is self._rate_limiter:
+            await self._rate_limiter.back_off(host_key(origin), until, self._clock.now(), pace_seconds)
 
     async def close(self) -> None:
         for transport in self._transports.values():
             await transport.close()
         await self._guard.close()
         await self._rate_limiter.close()
+        if self._unshared_rate_limiter is not self._rate_limiter:
+            await self._unshared_rate_limiter.close()
 
 
 def _requested_backoff_seconds(response: Response, pace: Pace) -> float:

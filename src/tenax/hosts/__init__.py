@@ -16,8 +16,9 @@ Promises:
   killed crawl expire after `busy_seconds` at the latest.
 - **robots.txt by RFC 9309.** Rules are obeyed, 4xx means there are none, no answer means no requests.
 
-`robots` and `rules` are pure; `records` keeps the records of active hosts in memory; `limiter.machine` shares the rate
-limit with the other processes of this user, `limiter.process` limits this process alone.
+`robots` and `rules` are pure; `records` keeps the records of active hosts in memory. There are three rate limiters:
+`limiter.process` limits this process alone, `limiter.machine` all processes of this user, and `redis.limiter` workers
+on any machine.
 """
 
 from __future__ import annotations
@@ -65,39 +66,25 @@ def host_key(origin: str) -> str:
 
 
 class RateLimiter(Protocol):
-    """Decides who may send a request to a host or an address. No call waits."""
+    """Decides who may send a request to a host or an address. No call waits until a permit is free; only Redis is
+    waited for."""
 
-    def acquire(self, permits: Sequence[Permit], now: float) -> float:
+    async def acquire(self, permits: Sequence[Permit], now: float) -> float:
         """Take all of these permits or none: returns `now` when they were taken, else the earliest time to try again.
 
         That time is a guess while another request is in flight: it may be answered sooner.
         """
 
-    def release(self, permits: Sequence[Permit], answered_at: float) -> None:
+    async def release(self, permits: Sequence[Permit], answered_at: float) -> None:
         """The request was answered: the next may start a pace later."""
 
-    def release_all(self, released: Sequence[tuple[Permit, float]]) -> None:
-        """The same for many requests, each with the time of its answer."""
-
-    def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
+    async def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
         """Block a host until this time, on its demand, even if requests end meanwhile.
 
         Until some minutes later, other crawls keep this pace if theirs is faster.
         """
 
-    def close(self) -> None: ...
-
-
-class AsyncRateLimiter(Protocol):
-    """A `RateLimiter` that may be on another machine, so calls wait for its answer."""
-
-    async def acquire(self, permits: Sequence[Permit], now: float) -> float: ...
-
-    async def release(self, permits: Sequence[Permit], answered_at: float) -> None: ...
-
-    async def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None: ...
-
     async def close(self) -> None: ...
 
 
-__all__ = ["AsyncRateLimiter", "Hosts", "Permit", "RateLimiter", "host_key"]
+__all__ = ["Hosts", "Permit", "RateLimiter", "host_key"]

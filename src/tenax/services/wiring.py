@@ -124,7 +124,10 @@ async def open_worker(config: Config, worker_metrics: WorkerMetrics) -> Worker:
     try:
         # Without seeds there are no rules yet, and nothing waits for a visit.
         rules = await load_rules(database) or build_rules((), config, datetime.fromtimestamp(clock.now(), UTC).year)
-        app = await build_app(location, database, rules, config, clock, (), worker_metrics.on_visit, is_endless=True)
+        app = await build_app(
+            location, database, rules, config, clock,
+            allowed_origins=(), on_visit=worker_metrics.on_visit, is_endless=True,
+        )  # fmt: skip
     except BaseException:
         await database.close()
         raise

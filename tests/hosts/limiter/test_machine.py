@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,10 +18,10 @@ from hypothesis import strategies as st
 from tenax.clock import ManualClock, SteadyClock
 from tenax.config import PolitenessConfig
 from tenax.hosts import Permit, RateLimiter
-from tenax.hosts.limiter.machine import MachineRateLimiter, open_rate_limiter
-from tenax.hosts.limiter.machine_table import key_slot
+from tenax.hosts.limiter.machine import BATCH_SECONDS, MachineRateLimiter, open_rate_limiter
+from tenax.hosts.limiter.machine_table import TableSlot, key_slot
 from tenax.hosts.limiter.process import ProcessRateLimiter
-from tests.contracts.rate_limiter import HOST, NOW, RateLimiterContract
+from tests.contracts.rate_limiter import ADDRESS, HOST, NOW, RateLimiterContract
 
 ROOT = Path(__file__).parents[3]
 PACE_SECONDS = 0.05
@@ -32,10 +33,10 @@ def directory(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def limiter(directory: Path) -> Iterator[RateLimiter]:
+async def limiter(directory: Path) -> AsyncIterator[MachineRateLimiter]:
     rate_limiter = MachineRateLimiter(directory, ManualClock(NOW))
     yield rate_limiter
-    rate_limiter.close()
+    await rate_limiter.close()
 
 
 class TestMachineRateLimiter(RateLimiterContract): ...
@@ -61,7 +62,7 @@ CALLS = st.lists(
 
 @settings(max_examples=150, deadline=None)
 @given(CALLS)
-def test_two_who_share_a_machine_are_served_like_two_who_share_a_process(
+async def test_two_who_share_a_machine_are_served_like_two_who_share_a_process(
     calls: list[tuple[int, bool, str, list[Permit]]],
 ) -> None:
     with tempfile.TemporaryDirectory() as parent:
@@ -75,20 +76,21 @@ def test_two_who_share_a_machine_are_served_like_two_who_share_a_process(
             now = begin + hundredths / 100
             one = both[is_first]
             if what == "end":
-                one.release(permits, now)
-                expected.release(permits, now)
+                await one.release(permits, now)
+                one._write_released()  # the other must know of it
+                await expected.release(permits, now)
                 continue
             if what == "hold":
                 for permit in permits:
-                    one.back_off(permit.key, now + permit.pace_seconds, now)
-                    expected.back_off(permit.key, now + permit.pace_seconds, now)
+                    await one.back_off(permit.key, now + permit.pace_seconds, now)
+                    await expected.back_off(permit.key, now + permit.pace_seconds, now)
                 continue
-            local = expected.acquire(permits, now)
-            shared = one.acquire(permits, now)
+            local = await expected.acquire(permits, now)
+            shared = await one.acquire(permits, now)
             assert (shared == now) == (local == now)
             assert shared == pytest.approx(local, abs=1e-4)
         for one in both:
-            one.close()
+            await one.close()
 
 
 # ---- between processes ------------------------------------------------------------------------------------
@@ -112,7 +114,7 @@ def test_two_processes_with_four_threads_each_keep_one_pace(directory: Path) -> 
         assert started_at >= answered_at + PACE_SECONDS - 1e-5
 
 
-def test_killing_a_process_in_flight_holds_others_up_no_longer_than_its_request(directory: Path) -> None:
+async def test_killing_a_process_in_flight_holds_others_up_no_longer_than_its_request(directory: Path) -> None:
     clock = SteadyClock()
     rate_limiter = MachineRateLimiter(directory, clock)
     permit = Permit("host http://a.example", 1.0, busy_seconds=200.0)
@@ -122,51 +124,51 @@ def test_killing_a_process_in_flight_holds_others_up_no_longer_than_its_request(
     victim.kill()
     victim.communicate()
     now = clock.now()
-    assert rate_limiter.acquire([permit], now) == pytest.approx(now + 1.0, abs=0.01), "it may be answered yet"
-    assert rate_limiter.acquire([permit], now + 100) > now + 100
-    assert rate_limiter.acquire([permit], now + 200) == now + 200
-    rate_limiter.close()
+    assert await rate_limiter.acquire([permit], now) == pytest.approx(now + 1.0, abs=0.01), "it may be answered yet"
+    assert await rate_limiter.acquire([permit], now + 100) > now + 100
+    assert await rate_limiter.acquire([permit], now + 200) == now + 200
+    await rate_limiter.close()
 
 
-def test_a_bucket_that_stays_locked_stops_nobody_and_a_lock_ends_with_its_owner(directory: Path) -> None:
+async def test_a_bucket_that_stays_locked_stops_nobody_and_a_lock_ends_with_its_owner(directory: Path) -> None:
     rate_limiter = MachineRateLimiter(directory, ManualClock(NOW))
     stopped = MachineRateLimiter(directory, ManualClock(NOW))
-    assert rate_limiter.acquire([HOST], NOW) == NOW
+    assert await rate_limiter.acquire([HOST], NOW) == NOW
     assert stopped._lock([key_slot(HOST.key)])
-    assert NOW + 40 < rate_limiter.acquire([HOST], NOW + 40) < NOW + 40.1
-    rate_limiter.release([HOST], NOW + 1)
-    rate_limiter.back_off(HOST.key, NOW + 20, NOW + 1)
-    assert rate_limiter.acquire([Permit("host http://elsewhere.example", 1.0)], NOW) == NOW
-    stopped.close()
-    assert rate_limiter.acquire([HOST], NOW + 2) == pytest.approx(NOW + 20, abs=1e-5), "written late, but written"
-    assert rate_limiter.acquire([HOST], NOW + 21) == NOW + 21
-    rate_limiter.close()
+    assert NOW + 40 < await rate_limiter.acquire([HOST], NOW + 40) < NOW + 40.1
+    await rate_limiter.release([HOST], NOW + 1)
+    await rate_limiter.back_off(HOST.key, NOW + 20, NOW + 1)
+    assert await rate_limiter.acquire([Permit("host http://elsewhere.example", 1.0)], NOW) == NOW
+    await stopped.close()
+    assert await rate_limiter.acquire([HOST], NOW + 2) == pytest.approx(NOW + 20, abs=1e-5), "written late, but written"
+    assert await rate_limiter.acquire([HOST], NOW + 21) == NOW + 21
+    await rate_limiter.close()
 
 
-def test_a_bucket_that_stays_locked_does_not_keep_the_ends_of_others(directory: Path) -> None:
+async def test_a_bucket_that_stays_locked_does_not_keep_the_ends_of_others(directory: Path) -> None:
     rate_limiter, stopped = (MachineRateLimiter(directory, ManualClock(NOW)) for _ in range(2))
     permits = [Permit(f"host http://{number}.example", 1.0, 30.0) for number in range(20)]
     for permit in permits:
-        rate_limiter.acquire([permit], NOW)
+        await rate_limiter.acquire([permit], NOW)
     assert stopped._lock([key_slot(permits[7].key)])
-    rate_limiter.release_all([(permit, NOW + 1) for permit in permits])
-    assert [permit for permit in permits[:7] if rate_limiter.acquire([permit], NOW + 2.1) > NOW + 2.1] == []
-    stopped.close()
-    assert [permit for permit in permits[7:] if rate_limiter.acquire([permit], NOW + 2.1) > NOW + 2.1] == [], (
+    await rate_limiter.release(permits, NOW + 1)
+    assert [permit for permit in permits[:7] if await rate_limiter.acquire([permit], NOW + 2.1) > NOW + 2.1] == []
+    await stopped.close()
+    assert [permit for permit in permits[7:] if await rate_limiter.acquire([permit], NOW + 2.1) > NOW + 2.1] == [], (
         "late, but written"
     )
-    rate_limiter.close()
+    await rate_limiter.close()
 
 
-def test_what_cannot_be_written_for_long_is_not_piled_up(directory: Path) -> None:
+async def test_what_cannot_be_written_for_long_is_not_piled_up(directory: Path) -> None:
     rate_limiter, stopped = (MachineRateLimiter(directory, ManualClock(NOW)) for _ in range(2))
     assert stopped._lock([key_slot(HOST.key)])
     for _ in range(2000):
         rate_limiter._pending_writes.append(([key_slot(HOST.key)], lambda: None))
-    assert rate_limiter.acquire([HOST], NOW) > NOW
+    assert await rate_limiter.acquire([HOST], NOW) > NOW
     assert len(rate_limiter._pending_writes) <= 1000
     for one in (stopped, rate_limiter):
-        one.close()
+        await one.close()
 
 
 class Naps:
@@ -182,93 +184,153 @@ class Naps:
         self.now += seconds
 
 
-def test_the_event_loop_waits_no_longer_than_two_milliseconds_for_a_lock(
+async def test_the_event_loop_waits_no_longer_than_two_milliseconds_for_a_lock(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rate_limiter, stopped = (MachineRateLimiter(directory, ManualClock(NOW)) for _ in range(2))
     naps = Naps()
     monkeypatch.setattr("tenax.hosts.limiter.machine.time", naps)
     assert stopped._lock([key_slot(HOST.key)])
+
+    async def write_release() -> None:
+        await rate_limiter.release([HOST], NOW)
+        rate_limiter._write_released()
+
     for call in (
         lambda: rate_limiter.acquire([HOST], NOW),
-        lambda: rate_limiter.release([HOST], NOW),
+        write_release,
         lambda: rate_limiter.back_off(HOST.key, NOW, NOW),
     ):
         rate_limiter._pending_writes.clear()
         began = naps.now
-        call()
+        await call()
         assert 0.0005 < naps.now - began < 0.002
     for one in (stopped, rate_limiter):
-        one.close()
+        await one.close()
 
 
-def test_a_pace_set_by_one_crawl_is_kept_by_the_others(directory: Path) -> None:
+async def test_a_pace_set_by_one_crawl_is_kept_by_the_others(directory: Path) -> None:
     slow, fast = (MachineRateLimiter(directory, ManualClock(NOW)) for _ in range(2))
     other = Permit("host http://b.example", 2.0, 30.0)
-    slow.back_off(HOST.key, 0.0, NOW, pace_seconds=8.0)
-    assert fast.acquire([HOST, other], NOW) == NOW
-    fast.release([HOST, other], NOW + 1)
-    assert fast.acquire([HOST], NOW + 3.1) == pytest.approx(NOW + 9, abs=0.01), "its own is two seconds"
-    assert fast.acquire([other], NOW + 3.1) == NOW + 3.1
-    fast.back_off(HOST.key, 0.0, NOW + 3, pace_seconds=3.0)
-    assert fast.acquire([HOST], NOW + 9.1) == NOW + 9.1, "who knows a faster one does not change it"
-    fast.release([HOST], NOW + 10)
-    assert slow.acquire([HOST], NOW + 12) == pytest.approx(NOW + 18, abs=0.01)
-    slow.back_off(HOST.key, 0.0, NOW + 18, pace_seconds=4.0)
-    slow.acquire([HOST], NOW + 18.1)
-    slow.release([HOST], NOW + 18.1)
-    fast.acquire([HOST], NOW + 30)
-    fast.release([HOST], NOW + 30)
-    assert fast.acquire([HOST], NOW + 33) == pytest.approx(NOW + 34, abs=0.01), "who said it may say otherwise"
-    fast.acquire([HOST], NOW + 700)
-    fast.release([HOST], NOW + 700)
-    assert fast.acquire([HOST], NOW + 702.1) == NOW + 702.1, "nobody has said it for ten minutes"
+    await slow.back_off(HOST.key, 0.0, NOW, pace_seconds=8.0)
+    assert await fast.acquire([HOST, other], NOW) == NOW
+    await fast.release([HOST, other], NOW + 1)
+    assert await fast.acquire([HOST], NOW + 3.1) == pytest.approx(NOW + 9, abs=0.01), "its own is two seconds"
+    assert await fast.acquire([other], NOW + 3.1) == NOW + 3.1
+    await fast.back_off(HOST.key, 0.0, NOW + 3, pace_seconds=3.0)
+    assert await fast.acquire([HOST], NOW + 9.1) == NOW + 9.1, "who knows a faster one does not change it"
+    await fast.release([HOST], NOW + 10)
+    fast._write_released()
+    assert await slow.acquire([HOST], NOW + 12) == pytest.approx(NOW + 18, abs=0.01)
+    await slow.back_off(HOST.key, 0.0, NOW + 18, pace_seconds=4.0)
+    await slow.acquire([HOST], NOW + 18.1)
+    await slow.release([HOST], NOW + 18.1)
+    slow._write_released()
+    await fast.acquire([HOST], NOW + 30)
+    await fast.release([HOST], NOW + 30)
+    assert await fast.acquire([HOST], NOW + 33) == pytest.approx(NOW + 34, abs=0.01), "who said it may say otherwise"
+    await fast.acquire([HOST], NOW + 700)
+    await fast.release([HOST], NOW + 700)
+    assert await fast.acquire([HOST], NOW + 702.1) == NOW + 702.1, "nobody has said it for ten minutes"
     for one in (slow, fast):
-        one.close()
+        await one.close()
 
 
-def test_a_waiting_owner_gets_the_next_permit(directory: Path) -> None:
+async def test_a_waiting_owner_gets_the_next_permit(directory: Path) -> None:
     quick, late = (MachineRateLimiter(directory, ManualClock(NOW)) for _ in range(2))
-    quick.acquire([HOST], NOW)
-    quick.release([HOST], NOW + 1)
-    assert quick.acquire([HOST], NOW + 2) == pytest.approx(NOW + 3, abs=0.01)
-    again_at = late.acquire([HOST], NOW + 2.5)
+    await quick.acquire([HOST], NOW)
+    await quick.release([HOST], NOW + 1)
+    assert await quick.acquire([HOST], NOW + 2) == pytest.approx(NOW + 3, abs=0.01)
+    again_at = await late.acquire([HOST], NOW + 2.5)
     assert again_at == pytest.approx(NOW + 3, abs=0.01)
-    wait_until = quick.acquire([HOST], NOW + 3.01)
+    wait_until = await quick.acquire([HOST], NOW + 3.01)
     assert wait_until == pytest.approx(NOW + 3.05, abs=0.01), "though it was there first"
-    assert late.acquire([HOST], NOW + 3.02) == NOW + 3.02
-    late.release([HOST], NOW + 4)
-    assert late.acquire([HOST], NOW + 6.1) == NOW + 6.1, "nobody waits for those who do not ask"
-    late.release([HOST], NOW + 7)
-    quick.acquire([HOST], NOW + 8)
-    assert late.acquire([HOST], NOW + 9.2) == NOW + 9.2, "nor any longer than a moment"
+    assert await late.acquire([HOST], NOW + 3.02) == NOW + 3.02
+    await late.release([HOST], NOW + 4)
+    assert await late.acquire([HOST], NOW + 6.1) == NOW + 6.1, "nobody waits for those who do not ask"
+    await late.release([HOST], NOW + 7)
+    late._write_released()
+    await quick.acquire([HOST], NOW + 8)
+    assert await late.acquire([HOST], NOW + 9.2) == NOW + 9.2, "nor any longer than a moment"
     for one in (quick, late):
-        one.close()
+        await one.close()
+
+
+# ---- releases in batches ----------------------------------------------------------------------------------
+
+
+class Counting(MachineRateLimiter):
+    """Counts how often the table is locked."""
+
+    locks = 0
+
+    def _lock(self, slots: Sequence[TableSlot], timeout_seconds: float = 0.001) -> bool:
+        self.locks += 1
+        return super()._lock(slots, timeout_seconds)
+
+
+async def test_releases_are_written_together_a_moment_later(directory: Path) -> None:
+    one, neighbour = (Counting(directory, ManualClock(NOW)) for _ in range(2))
+    permits = [Permit(f"host http://{number}.example", 0.5, 30.0) for number in range(6)]
+    for permit in permits:
+        await one.acquire([permit], NOW)
+        await one.release([permit, ADDRESS], NOW + 1)
+    before = one.locks
+    assert await neighbour.acquire([permits[0]], NOW + 1.6) > NOW + 1.6
+    await asyncio.sleep(2 * BATCH_SECONDS)
+    assert one.locks == before + 1
+    for permit in permits:
+        assert await neighbour.acquire([permit], NOW + 1.6) == NOW + 1.6
+    for limiter in (one, neighbour):
+        await limiter.close()
+
+
+async def test_a_released_permit_is_written_before_it_is_acquired_again(directory: Path) -> None:
+    rate_limiter = Counting(directory, ManualClock(NOW))
+    other = Permit("host http://b.example", 2.0, 30.0)
+    await rate_limiter.acquire([HOST], NOW)
+    await rate_limiter.release([HOST], NOW + 1)
+    before = rate_limiter.locks
+    assert await rate_limiter.acquire([other], NOW + 1) == NOW + 1
+    assert rate_limiter.locks == before + 1, "only its own"
+    assert await rate_limiter.acquire([HOST], NOW + 3.1) == NOW + 3.1
+    assert rate_limiter.locks == before + 3, "the release and its own"
+    await rate_limiter.close()
+
+
+async def test_the_last_releases_are_written_when_it_is_closed(directory: Path) -> None:
+    one, neighbour = (MachineRateLimiter(directory, ManualClock(NOW)) for _ in range(2))
+    await one.acquire([HOST], NOW)
+    await one.release([HOST], NOW + 1)
+    await one.close()
+    await asyncio.sleep(2 * BATCH_SECONDS)  # a timer that still ran would write to a closed file
+    assert await neighbour.acquire([HOST], NOW + 3.1) == NOW + 3.1
+    await neighbour.close()
 
 
 # ---- time -------------------------------------------------------------------------------------------------
 
 
-def test_processes_with_different_wall_clocks_share_the_rate_limit(directory: Path) -> None:
+async def test_processes_with_different_wall_clocks_share_the_rate_limit(directory: Path) -> None:
     one = MachineRateLimiter(directory, ManualClock(NOW))
     hour_later = MachineRateLimiter(directory, ManualClock(NOW + 3600))
-    assert one.acquire([HOST], NOW) == NOW
-    assert hour_later.acquire([HOST], NOW + 3629) == pytest.approx(NOW + 3630, abs=0.5)
+    assert await one.acquire([HOST], NOW) == NOW
+    assert await hour_later.acquire([HOST], NOW + 3629) == pytest.approx(NOW + 3630, abs=0.5)
     for rate_limiter in (one, hour_later):
-        rate_limiter.close()
+        await rate_limiter.close()
 
 
-def test_after_a_reboot_old_permits_are_ignored(directory: Path) -> None:
+async def test_after_a_reboot_old_permits_are_ignored(directory: Path) -> None:
     clock = ManualClock(NOW)
     before = MachineRateLimiter(directory, clock)
     clock.advance(864_000)  # ten days up
     slow = Permit("host http://slow.example", 86_400.0)
-    assert before.acquire([slow, HOST], clock.now()) == clock.now()
-    before.close()
+    assert await before.acquire([slow, HOST], clock.now()) == clock.now()
+    await before.close()
     after = MachineRateLimiter(directory, ManualClock(NOW))  # its machine has been up for less
-    assert after.acquire([slow, HOST], NOW) == NOW
-    assert after.acquire([slow], NOW + 1) == pytest.approx(NOW + 86_400, abs=1e-5)
-    after.close()
+    assert await after.acquire([slow, HOST], NOW) == NOW
+    assert await after.acquire([slow], NOW + 1) == pytest.approx(NOW + 86_400, abs=1e-5)
+    await after.close()
 
 
 # ---- the table --------------------------------------------------------------------------------------------
@@ -281,21 +343,27 @@ def in_one_bucket(count: int) -> list[str]:
     return [next(found) for _ in range(count)]
 
 
-def test_a_full_bucket_gives_away_what_has_passed_and_never_what_lies_ahead(limiter: RateLimiter) -> None:
+async def test_a_full_bucket_gives_away_what_has_passed_and_never_what_lies_ahead(limiter: MachineRateLimiter) -> None:
     *first, late, later = in_one_bucket(18)
     for number, key in enumerate(first):
-        assert limiter.acquire([Permit(key, 10.0 + number)], NOW) == NOW
-    assert limiter.acquire([Permit(late, 1.0)], NOW + 5) == pytest.approx(NOW + 10, abs=1e-5), "when the first is free"
-    assert all(limiter.acquire([Permit(key, 1.0)], NOW + 5) > NOW + 5 for key in first)
+        assert await limiter.acquire([Permit(key, 10.0 + number)], NOW) == NOW
+    assert await limiter.acquire([Permit(late, 1.0)], NOW + 5) == pytest.approx(NOW + 10, abs=1e-5), (
+        "when the first is free"
+    )
+    assert all([await limiter.acquire([Permit(key, 1.0)], NOW + 5) > NOW + 5 for key in first])
     both = [Permit(late, 1.0), Permit(later, 1.0)]
-    assert limiter.acquire(both, NOW + 10.5) == pytest.approx(NOW + 11, abs=1e-5), "two lines are wanted, one is free"
-    assert limiter.acquire(both, NOW + 11.5) == NOW + 11.5
-    assert limiter.acquire([both[0]], NOW + 11.6) > NOW + 11.6
-    limiter.release([Permit(first[0], 1.0, 1.0)], NOW + 11.7)
-    assert all(limiter.acquire([Permit(key, 1.0)], NOW + 11.8) > NOW + 11.8 for key in first[2:])
+    assert await limiter.acquire(both, NOW + 10.5) == pytest.approx(NOW + 11, abs=1e-5), (
+        "two lines are wanted, one is free"
+    )
+    assert await limiter.acquire(both, NOW + 11.5) == NOW + 11.5
+    assert await limiter.acquire([both[0]], NOW + 11.6) > NOW + 11.6
+    await limiter.release([Permit(first[0], 1.0, 1.0)], NOW + 11.7)
+    limiter._write_released()
+    assert all([await limiter.acquire([Permit(key, 1.0)], NOW + 11.8) > NOW + 11.8 for key in first[2:]])
 
 
-def test_the_file_is_ours_alone_and_takes_its_room_beforehand(directory: Path, limiter: RateLimiter) -> None:
+@pytest.mark.usefixtures("limiter")
+def test_the_file_is_ours_alone_and_takes_its_room_beforehand(directory: Path) -> None:
     (file,) = directory.iterdir()
     found = file.stat()
     assert stat.S_IMODE(found.st_mode) == 0o600
@@ -303,12 +371,17 @@ def test_the_file_is_ours_alone_and_takes_its_room_beforehand(directory: Path, l
     assert found.st_blocks * 512 >= found.st_size > 1_000_000
 
 
-def test_a_file_that_was_not_finished_is_finished(directory: Path) -> None:
+@pytest.fixture
+def unfinished(directory: Path) -> None:
     directory.mkdir(mode=0o700)
     (directory / "permits-2").touch(mode=0o600)
+
+
+@pytest.mark.usefixtures("unfinished")
+async def test_a_file_that_was_not_finished_is_finished(directory: Path) -> None:
     rate_limiter = MachineRateLimiter(directory, ManualClock(NOW))
-    assert rate_limiter.acquire([HOST], NOW) == NOW
-    rate_limiter.close()
+    assert await rate_limiter.acquire([HOST], NOW) == NOW
+    await rate_limiter.close()
 
 
 # ---- fallbacks --------------------------------------------------------------------------------------------
@@ -367,9 +440,9 @@ def test_who_shares_with_nobody_leaves_no_file(directory: Path) -> None:
     assert not directory.exists()
 
 
-def test_the_shared_limiter_sees_the_others(directory: Path) -> None:
+async def test_the_shared_limiter_sees_the_others(directory: Path) -> None:
     one, two = (open_rate_limiter(PolitenessConfig(), ManualClock(NOW), directory) for _ in range(2))
-    assert one.acquire([HOST], NOW) == NOW
-    assert two.acquire([HOST], NOW + 1) > NOW + 1
-    one.close()
-    two.close()
+    assert await one.acquire([HOST], NOW) == NOW
+    assert await two.acquire([HOST], NOW + 1) > NOW + 1
+    await one.close()
+    await two.close()

@@ -4,12 +4,13 @@ Crawls with separate databases do not know of each other, but a host sees one vi
 this table is taken, under a lock that the kernel releases when its process dies. Times in it are those of the machine's
 monotonic clock, which is the same for all processes and cannot be set.
 
-No call blocks for longer than a millisecond, because they run on the event loop. A write that could not get the lock is
-made later, and until then the permit counts as taken.
+No call suspends, and none waits for a lock for longer than a millisecond, because they run on the event loop. A write
+that could not get the lock is made later, and releases are written in batches; until then the permit counts as taken.
 """
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import fcntl
 import mmap
@@ -42,6 +43,8 @@ _LOCKED_RETRY_SECONDS = 0.005
 _MAX_PENDING_WRITES = 1000
 """Limit on deferred writes; beyond it, permits expire by themselves."""
 
+BATCH_SECONDS = 0.02
+"""Releases are written in batches, because each costs a lock."""
 _MAX_SINGLE_RELEASES = 4
 """More releases than this are written under one lock on the whole table, if it is available."""
 _WHOLE_TABLE = (TableSlot(-1, 0), TableSlot(-1, TABLE_BYTES - BUCKET_BYTES))
@@ -54,6 +57,9 @@ _FAIRNESS_SECONDS = 0.05
 """The last owner leaves this much time to another who waits, or it would always be first."""
 _TOUCH_SECONDS = 3600.0
 """How often the file's time is updated: cleaners of /tmp delete unused files."""
+
+_Release = tuple[Permit, TableSlot, float]
+"""A permit, where its row is, and when its request was answered."""
 
 _log = logs.logger(__name__)
 
@@ -73,7 +79,7 @@ def open_rate_limiter(politeness: PolitenessConfig, clock: Clock, directory: Pat
 
 
 class MachineRateLimiter:
-    """A `RateLimiter` in a file. For one thread: other threads and processes open their own."""
+    """A `RateLimiter` in a file. For one event loop: other threads and processes open their own."""
 
     def __init__(self, directory: Path, clock: Clock) -> None:
         """Raises `OSError` when the directory is open to others, or the file cannot be opened, mapped or locked."""
@@ -89,9 +95,14 @@ class MachineRateLimiter:
         self._clock_offset = _clock_offset_seconds(clock)
         self._touched_at = float("-inf")
         self._owner_id = int.from_bytes(os.urandom(8), "little")
+        self._released: dict[str, _Release] = {}
+        """Released permits that are not written yet, by key."""
+        self._batch_timer: asyncio.TimerHandle | None = None
         self._pending_writes: deque[tuple[list[TableSlot], Callable[[], None]]] = deque(maxlen=_MAX_PENDING_WRITES)
 
-    def acquire(self, permits: Sequence[Permit], now: float) -> float:
+    async def acquire(self, permits: Sequence[Permit], now: float) -> float:
+        if self._released and any(permit.key in self._released for permit in permits):
+            self._write_released()
         paced = [permit for permit in permits if permit.pace_seconds > 0]
         if not paced:
             return now
@@ -109,29 +120,20 @@ class MachineRateLimiter:
             self._unlock()
         return now if retry_at <= at else retry_at + self._clock_offset + _ROUNDING_SECONDS
 
-    def release(self, permits: Sequence[Permit], answered_at: float) -> None:
-        self.release_all([(permit, answered_at) for permit in permits])
+    async def release(self, permits: Sequence[Permit], answered_at: float) -> None:
+        for permit in permits:
+            if permit.pace_seconds > 0 and permit.busy_seconds > 0:
+                self._released[permit.key] = (permit, key_slot(permit.key), answered_at - self._clock_offset)
+        if self._released and self._batch_timer is None:
+            self._batch_timer = asyncio.get_running_loop().call_later(BATCH_SECONDS, self._write_released)
 
-    def release_all(self, released: Sequence[tuple[Permit, float]]) -> None:
-        timed = [
-            (permit, key_slot(permit.key), answered_at - self._clock_offset)
-            for permit, answered_at in released
-            if permit.pace_seconds > 0 and permit.busy_seconds > 0
-        ]
-        if len(timed) > _MAX_SINGLE_RELEASES and self._is_up_to_date() and self._lock(_WHOLE_TABLE):
-            try:
-                self._release(timed)
-            finally:
-                self._unlock()
-            return
-        for one in timed:
-            self._write_or_defer([one[1]], partial(self._release, [one]))
-
-    def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
+    async def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
+        self._write_released()
         slot, offset = key_slot(key), self._clock_offset
         self._write_or_defer([slot], partial(self._back_off, slot, until - offset, now - offset, pace_seconds))
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        self._write_released()
         self._flush_pending()
         self._table.close()
         os.close(self._file)
@@ -150,7 +152,7 @@ class MachineRateLimiter:
             if row is None:
                 retry_at = max(retry_at, available_at)
             elif available_at > at:
-                retry_at = max(retry_at, next_try_at(permit, row, at))
+                retry_at = max(retry_at, next_try_at(permit, at, row.free_at, row.busy_until, row.backoff_until))
                 if row.acquired_by != self._owner_id:
                     self._table.mark_waiting(slot, number, self._owner_id)
             elif self._should_yield(row, at):
@@ -163,18 +165,16 @@ class MachineRateLimiter:
             if row is None:
                 self._table.write(slot, number, LimitRow(free_at, at, busy_until, self._owner_id))
             else:
-                self._table.update_permit(slot, number, free_at, at, busy_until, self._owner_id, 0)
+                self._table.mark_acquired(slot, number, free_at, at, busy_until, self._owner_id)
         return at
 
-    def _release(self, released: Sequence[tuple[Permit, TableSlot, float]]) -> None:
+    def _release(self, released: Sequence[_Release]) -> None:
         for permit, slot, at in released:
             number, row, available_at = self._table.find(slot, at)
             if row is not None:
                 # If it was taken again meanwhile, that start needs its pace as well.
                 free_at = max(at, row.acquired_at) + self._effective_pace(permit, row, at)
-                self._table.update_permit(
-                    slot, number, free_at, row.acquired_at, 0.0, row.acquired_by, row.waiting_owner
-                )
+                self._table.mark_released(slot, number, free_at, row.acquired_at)
             elif available_at <= at:
                 self._table.write(slot, number, LimitRow(at + permit.pace_seconds, at, 0.0, self._owner_id))
 
@@ -200,7 +200,24 @@ class MachineRateLimiter:
         is_awaited = row.waiting_owner not in (0, self._owner_id)
         return is_awaited and row.acquired_by == self._owner_id and at < row.available_at + _FAIRNESS_SECONDS
 
-    # -- the lock -------------------------------------------------------------------------------------------
+    # -- when writes are made -------------------------------------------------------------------------------
+
+    def _write_released(self) -> None:
+        """Write the batch now."""
+        if self._batch_timer is not None:
+            self._batch_timer.cancel()
+            self._batch_timer = None
+        if not self._released:
+            return
+        released, self._released = list(self._released.values()), {}
+        if len(released) > _MAX_SINGLE_RELEASES and self._is_up_to_date() and self._lock(_WHOLE_TABLE):
+            try:
+                self._release(released)
+            finally:
+                self._unlock()
+            return
+        for one in released:
+            self._write_or_defer([one[1]], partial(self._release, [one]))
 
     def _write_or_defer(self, slots: list[TableSlot], write: Callable[[], None]) -> None:
         """Write now if the lock is available, else before the next permit is taken."""
@@ -223,6 +240,8 @@ class MachineRateLimiter:
                 self._pending_writes.popleft()[1]()
             finally:
                 self._unlock()
+
+    # -- the lock -------------------------------------------------------------------------------------------
 
     def _lock(self, slots: Sequence[TableSlot], timeout_seconds: float = _LOCK_TIMEOUT_SECONDS) -> bool:
         """Lock the buckets of these keys until `_unlock`; False when another owner keeps one for too long.

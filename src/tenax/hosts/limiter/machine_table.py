@@ -21,7 +21,8 @@ _KEYS = struct.Struct(f"={_ROWS_PER_BUCKET}Q")
 _KEY = struct.Struct("=Q")
 _ROW = struct.Struct(f"={_FIELDS}")
 _BUCKET_ROWS = struct.Struct(f"={_FIELDS * _ROWS_PER_BUCKET}")
-_PERMIT_FIELDS = struct.Struct("=dddQQ")  # the first fields of a row: those that a permit changes
+_ACQUIRE_FIELDS = struct.Struct("=dddQQ")  # the first fields of a row: those that taking a permit changes
+_RELEASE_FIELDS = struct.Struct("=ddd")  # the first of these: those that its end changes
 _WAITING_OFFSET = struct.calcsize("=dddQ")
 BUCKET_BYTES = _KEYS.size + _BUCKET_ROWS.size
 TABLE_BYTES = _BUCKETS * BUCKET_BYTES
@@ -94,20 +95,15 @@ class Table:
         _KEY.pack_into(self._table, slot.bucket + number * _KEY.size, slot.key)
         _ROW.pack_into(self._table, _row_offset(slot, number), *row)
 
-    def update_permit(
-        self,
-        slot: TableSlot,
-        number: int,
-        free_at: float,
-        acquired_at: float,
-        busy_until: float,
-        acquired_by: int,
-        waiting_owner: int,
+    def mark_acquired(
+        self, slot: TableSlot, number: int, free_at: float, at: float, busy_until: float, owner: int
     ) -> None:
-        """Write only the fields that a permit changes, in a row that already has the key."""
-        _PERMIT_FIELDS.pack_into(
-            self._table, _row_offset(slot, number), free_at, acquired_at, busy_until, acquired_by, waiting_owner
-        )
+        """The permit was taken; the row already has the key, and nobody waits any more."""
+        _ACQUIRE_FIELDS.pack_into(self._table, _row_offset(slot, number), free_at, at, busy_until, owner, 0)
+
+    def mark_released(self, slot: TableSlot, number: int, free_at: float, acquired_at: float) -> None:
+        """The request was answered; the row already has the key, and `acquired_at` is as it was."""
+        _RELEASE_FIELDS.pack_into(self._table, _row_offset(slot, number), free_at, acquired_at, 0.0)
 
     def mark_waiting(self, slot: TableSlot, number: int, owner: int) -> None:
         _KEY.pack_into(self._table, _row_offset(slot, number) + _WAITING_OFFSET, owner)

@@ -1,10 +1,13 @@
-"""Rate limits within one process: per host, and, if configured, a minimum time between any two requests."""
+"""Rate limits within one process: per host, and, if configured, a minimum time between any two requests.
+
+Pure: the methods are asynchronous only because the protocol is. They wait for nothing, so each happens as a whole.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from tenax.hosts import Permit
 
@@ -42,14 +45,17 @@ class ProcessRateLimiter:
         self._expiry_heap: list[tuple[float, str]] = []
         """When entries expire, as a heap; an entry that changed is in it again."""
 
-    def acquire(self, permits: Sequence[Permit], now: float) -> float:
+    async def acquire(self, permits: Sequence[Permit], now: float) -> float:
         paced = [permit for permit in permits if permit.pace_seconds > 0]
         if not paced:
             return now
         self._expire(now)
         entries = [self._entries.get(permit.key, _EMPTY_ENTRY) for permit in paced]
         if max(entry.available_at for entry in entries) > now:
-            return max(next_try_at(permit, entry, now) for permit, entry in zip(paced, entries, strict=True))
+            return max(
+                next_try_at(permit, now, entry.free_at, entry.busy_until, entry.backoff_until)
+                for permit, entry in zip(paced, entries, strict=True)
+            )
         if len(self._expiry_heap) + len(paced) > self._max_entries:
             return self._expiry_heap[0][0]
         for permit in paced:
@@ -57,7 +63,7 @@ class ProcessRateLimiter:
             self._set(permit.key, _Entry(now + permit.pace_seconds, now, busy_until))
         return now
 
-    def release(self, permits: Sequence[Permit], answered_at: float) -> None:
+    async def release(self, permits: Sequence[Permit], answered_at: float) -> None:
         for permit in permits:
             if permit.pace_seconds > 0 and permit.busy_seconds > 0:
                 entry = self._entries.get(permit.key, _EMPTY_ENTRY)
@@ -65,17 +71,13 @@ class ProcessRateLimiter:
                 free_at = max(answered_at, entry.acquired_at) + permit.pace_seconds
                 self._set(permit.key, entry._replace(free_at=free_at, busy_until=0.0))
 
-    def release_all(self, released: Sequence[tuple[Permit, float]]) -> None:
-        for permit, answered_at in released:
-            self.release((permit,), answered_at)
-
-    def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
+    async def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
         """The pace is ignored: there is no other crawl to apply it to."""
         entry = self._entries.get(key, _EMPTY_ENTRY)
         if until > max(entry.backoff_until, now):
             self._set(key, entry._replace(backoff_until=until))
 
-    def close(self) -> None: ...
+    async def close(self) -> None: ...
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -92,21 +94,10 @@ class ProcessRateLimiter:
                 self._entries.pop(key, None)
 
 
-class PermitTimes(Protocol):
-    """The times that decide when to try again."""
-
-    @property
-    def free_at(self) -> float: ...
-    @property
-    def busy_until(self) -> float: ...
-    @property
-    def backoff_until(self) -> float: ...
-
-
-def next_try_at(permit: Permit, times: PermitTimes, now: float) -> float:
+def next_try_at(permit: Permit, now: float, free_at: float, busy_until: float, backoff_until: float) -> float:
     """When to try again. A request in flight may be answered at any moment, and a pace must follow it."""
-    answered = min(times.busy_until, now + max(permit.pace_seconds, MIN_RETRY_SECONDS))
-    return max(times.free_at, times.backoff_until, answered)
+    answered = min(busy_until, now + max(permit.pace_seconds, MIN_RETRY_SECONDS))
+    return max(free_at, backoff_until, answered)
 
 
 MAX_WAIT_SECONDS = 5.0
@@ -114,7 +105,7 @@ MAX_WAIT_SECONDS = 5.0
 
 
 class RequestInterval:
-    """Takes the time as an argument; for one event loop."""
+    """The minimum time between any two requests. Takes the time as an argument; for one event loop."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds

@@ -1,4 +1,7 @@
-"""The rate limiter in Redis, for workers on any machine: takes all permits of a request at once, or none."""
+"""The rate limiter in Redis, for workers on any machine: takes all permits of a request at once, or none.
+
+It is here and not in `hosts.limiter`, because the connection tells it about outages and it needs the number of workers.
+"""
 
 from __future__ import annotations
 
@@ -126,7 +129,7 @@ return 1
 
 
 class RedisRateLimiter:
-    """An `AsyncRateLimiter` in Redis. Does not use the server's clock: workers pass the time that they agree on."""
+    """A `RateLimiter` in Redis. Does not use the server's clock: workers pass the time that they agree on."""
 
     def __init__(
         self,
@@ -151,8 +154,10 @@ class RedisRateLimiter:
         paced = [permit for permit in permits if permit.pace_seconds > 0]
         if not paced:
             return now
-        if self._is_settling(now) and (retry_at := self._local_limiter.acquire(self._slow_permits(paced), now)) > now:
-            return retry_at
+        if self._is_settling(now):
+            retry_at = await self._local_limiter.acquire(self._slow_permits(paced), now)
+            if retry_at > now:
+                return retry_at
         arguments = [part for permit in paced for part in (repr(permit.pace_seconds), repr(permit.busy_seconds))]
         answer = await self._run_script(
             "acquire",
@@ -163,13 +168,13 @@ class RedisRateLimiter:
             ],
         )  # fmt: skip
         if answer is None:
-            return self._acquire_locally(paced, now)
+            return await self._acquire_locally(paced, now)
         self._has_answered = True
         retry_at = float(answer)
         if retry_at > now:
             return retry_at
         # Recorded locally too, in case Redis becomes unavailable before it expires.
-        self._local_limiter.acquire(self._slow_permits(paced), now)
+        await self._local_limiter.acquire(self._slow_permits(paced), now)
         return now
 
     async def release(self, permits: Sequence[Permit], answered_at: float) -> None:
@@ -177,14 +182,14 @@ class RedisRateLimiter:
         if not timed:
             return
         paces = [repr(permit.pace_seconds) for permit in timed]
-        self._local_limiter.release(self._slow_permits(timed), answered_at)
+        await self._local_limiter.release(self._slow_permits(timed), answered_at)
         slower = repr(limiter_shares.connected_pace_factor(self._peers(), answered_at))
         await self._run_script(
             "release", _redis_keys(timed), [repr(answered_at), self._worker_id, keys.PERMIT_SECONDS, slower, *paces]
         )
 
     async def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
-        self._local_limiter.back_off(key, until, now, pace_seconds)
+        await self._local_limiter.back_off(key, until, now, pace_seconds)
         await self._run_script(
             "back_off",
             [keys.rate_limit(key)],
@@ -192,7 +197,7 @@ class RedisRateLimiter:
         )
 
     async def close(self) -> None:
-        self._local_limiter.close()
+        await self._local_limiter.close()
 
     async def _run_script(self, name: str, names: list[str], arguments: list[Any]) -> Any:
         script = self._scripts[name]
@@ -207,7 +212,7 @@ class RedisRateLimiter:
         returned_at = self._connection.returned_at
         return not self._connection.is_unavailable and returned_at is not None and now < returned_at + SETTLE_SECONDS
 
-    def _acquire_locally(self, permits: Sequence[Permit], now: float) -> float:
+    async def _acquire_locally(self, permits: Sequence[Permit], now: float) -> float:
         """Without Redis: at a pace that is safe whoever else is cut off, once the others know."""
         alone_from = limiter_shares.isolated_start_at(self._peers(), now)
         if not self._workers() or alone_from == math.inf:
@@ -215,7 +220,7 @@ class RedisRateLimiter:
         slow = self._slow_permits(permits)
         # The latest requests of others are unknown: wait a whole pace first.
         silent_until = max(alone_from, self._connection.unavailable_since + max(permit.pace_seconds for permit in slow))
-        return silent_until if now < silent_until else self._local_limiter.acquire(slow, now)
+        return silent_until if now < silent_until else await self._local_limiter.acquire(slow, now)
 
     def _slow_permits(self, permits: Sequence[Permit]) -> list[Permit]:
         """The permits at the pace of a worker that is cut off."""
