@@ -166,9 +166,17 @@ async def begun(
         admissions.append(admission)
 
     engine = Engine(
-        database, UnsharedHosts(MemoryHosts()), pipeline, readers, CrawlRules(database, rules), clock, config.crawl,
-        sites, NetworkState(config.resilience), note,
-    )  # fmt: skip
+        database,
+        UnsharedHosts(MemoryHosts()),
+        pipeline,
+        readers,
+        crawl_rules=CrawlRules(database, rules),
+        clock=clock,
+        crawl=config.crawl,
+        sites=sites,
+        network=NetworkState(config.resilience),
+        on_visit=note,
+    )
     await database.admit(seed_candidates(rules))
     return Crawl(database, web, engine, visits, admissions)
 

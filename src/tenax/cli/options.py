@@ -22,7 +22,7 @@ from tenax.text.escaping import quote_shell_word
 from tenax.text.masking import mask_setting
 
 if TYPE_CHECKING:
-    from tenax.database import Database
+    from tenax.database import Records, Reports
     from tenax.urls.admit import Rules
 
 
@@ -121,10 +121,10 @@ async def load_existing_crawl(location: Location, config: Config, *, is_required
         await database.close()
 
 
-async def load_stored_options(database: Database) -> StoredOptions | None:
+async def load_stored_options(reports: Reports) -> StoredOptions | None:
     from tenax.crawl.api import SETTINGS_KEY
 
-    data = await database.get_meta(SETTINGS_KEY)
+    data = await reports.get_meta(SETTINGS_KEY)
     if data is None:
         return None
     try:
@@ -237,15 +237,15 @@ def build_resume_command(location: Location, stored: StoredOptions) -> str:
     return " ".join(part for part in (program_name(), "crawl", location.flags, files, _join_shell_words(more)) if part)
 
 
-async def store_more_settings(database: Database, given: Mapping[str, SettingValue]) -> None:
+async def store_more_settings(records: Records, given: Mapping[str, SettingValue]) -> None:
     """Add settings to the stored ones. A crawl that was not started by a command has them in its rules."""
     from tenax.crawl.api import SETTINGS_KEY
 
-    before = await load_stored_options(database)
+    before = await load_stored_options(records)
     more = options_to_store(given, None).settings
     if before is not None and more:
         stored = msgspec.structs.replace(before, settings={**before.settings, **more})
-        await database.set_meta(SETTINGS_KEY, msgspec.json.encode(stored))
+        await records.set_meta(SETTINGS_KEY, msgspec.json.encode(stored))
 
 
 def is_secret(key: str, value: FlagValue) -> bool:

@@ -25,7 +25,7 @@ from tenax.crawl.readmission import PARKED_CAUSES, admission_bounds, readmit
 from tenax.crawl.rules import extend_rules, load_rules, resume_rules
 from tenax.crawl.seeds import SeedCheck, check_seeds, store_allowed
 from tenax.crawl.wiring import build_app, move_crawl_aside, open_clock, open_database
-from tenax.database import Admission, Database, Status
+from tenax.database import Admission, Frontier, Records, Status
 from tenax.errors import NoPagesStored, NoSeedReachable, UsageError
 from tenax.metrics import Metrics, MetricsServer
 from tenax.model import Ending, Page, Progress, Visit, limit_setting
@@ -149,26 +149,26 @@ class Crawl:
             raise
         return self
 
-    async def _readmit(self, database: Database, typed_origins: Sequence[str]) -> None:
+    async def _readmit(self, records: Records, typed_origins: Sequence[str]) -> None:
         """Admit what earlier runs left out and this one allows."""
         rules = self._entered_app.crawl_rules.rules
-        done = await readmit(database, rules, self._config, admission_bounds(rules, self._config, typed_origins))
+        done = await readmit(records, rules, self._config, admission_bounds(rules, self._config, typed_origins))
         if readmitted := done.admitted + done.unparked:
             self.notices.append(f"{readmitted:,} URLs left out by earlier runs are admitted now")
         if done.refetched:
             self.notices.append(f"{done.refetched:,} documents are fetched again for links cut off by a limit")
 
-    async def _requeue_pages(self, database: Database) -> int:
+    async def _requeue_pages(self, records: Records) -> int:
         """Returns how many URLs were requeued. Pages visited before `recrawl.continuous` was set have no next visit:
         they are requeued at once."""
-        begins = self._config.recrawl.continuous and await database.get_meta(CONTINUOUS_KEY) is None
+        begins = self._config.recrawl.continuous and await records.get_meta(CONTINUOUS_KEY) is None
         requeued = 0
         if self._recrawl or begins:
-            requeued = await database.start_recrawl(self._clock.now()) + await database.replay(None, needs_browser=True)
+            requeued = await records.start_recrawl(self._clock.now()) + await records.replay(None, needs_browser=True)
         if self._recrawl:
-            requeued += await database.unpark(PARKED_CAUSES)
+            requeued += await records.unpark(PARKED_CAUSES)
         if begins:
-            await database.set_meta(CONTINUOUS_KEY, b"1")
+            await records.set_meta(CONTINUOUS_KEY, b"1")
         return requeued
 
     async def __aexit__(
@@ -303,8 +303,8 @@ class Crawl:
             self.notices.append(f"changed since the last run: {texts}")
         return rules
 
-    async def _add_resume_notice(self, database: Database, requeued: int) -> None:
-        counts = database.counts()
+    async def _add_resume_notice(self, frontier: Frontier, requeued: int) -> None:
+        counts = frontier.counts()
         if not counts.pages and not counts.outcomes:
             return
         if requeued:

@@ -11,7 +11,7 @@ from tenax.clock import Clock
 from tenax.crawl.engine import Engine
 from tenax.crawl.rules import CrawlRules
 from tenax.crawl.supervisor import Supervisor
-from tenax.database import Database
+from tenax.database import Database, Frontier
 from tenax.errors import DatabaseLost, StorageFull, TenaxError
 from tenax.events.relay import Relay
 from tenax.hosts.records import MemoryHosts
@@ -26,9 +26,9 @@ MAX_SHOWN_BACKOFFS = 5
 class Meter:
     """Counts what the database does not: this run, and its last seconds."""
 
-    def __init__(self, clock: Clock, database: Database, hosts: MemoryHosts, engine: Engine) -> None:
+    def __init__(self, clock: Clock, frontier: Frontier, hosts: MemoryHosts, engine: Engine) -> None:
         self._clock = clock
-        self._database = database
+        self._frontier = frontier
         self._hosts = hosts
         self._engine = engine
         self._started_at = clock.now()
@@ -42,7 +42,7 @@ class Meter:
 
     def progress(self) -> Progress:
         now = self._clock.now()
-        counts = self._database.counts()
+        counts = self._frontier.counts()
         backoffs, active = self._host_activity(now)
         return Progress(
             now=now,
@@ -105,6 +105,7 @@ class App:
         database: Database,
         hosts: MemoryHosts,
         engine: Engine,
+        *,
         crawl_rules: CrawlRules,
         relays: tuple[Relay, ...],
         supervisor: Supervisor,

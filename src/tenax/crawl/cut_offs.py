@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from tenax.config import Config, DiscoveryConfig, Sites
 from tenax.crawl.discovery_candidates import withheld_guesses
-from tenax.database import CutOffPage, Database
+from tenax.database import CutOffPage, Records, Reports
 from tenax.database.page_codec import find_links, unpack_links
 from tenax.database.rows import url_origin
 from tenax.discovery.pending_guesses import is_pending_guess
@@ -44,23 +44,23 @@ NON_LINK_LIMITS = frozenset({SITEMAP_LIMIT, "links_read", "sitemap_read"}) | GUE
 """Other cut-offs: the sitemaps of a robots.txt or an index, guesses, and what no run reads."""
 
 
-async def recount_cut_offs(database: Database, rules: Rules, config: Config) -> bool:
+async def recount_cut_offs(records: Records, rules: Rules, config: Config) -> bool:
     """Whether limits keep out anything that the rules allow. Afterwards the stored counts cover only that.
 
     A link cut off on one page may have been found on another one, or robots.txt may disallow it; a guess may have been
     made after another visit.
     """
     is_limited = False
-    await _recount_guesses(database, rules, Sites(config))
-    robots, sites = _StoredRobots(database, config), Sites(config)
-    async for pages in iterate_batches(database.cut_offs.pages(), PAGE_BATCH_SIZE):
+    await _recount_guesses(records, rules, Sites(config))
+    robots, sites = _StoredRobots(records, config), Sites(config)
+    async for pages in iterate_batches(records.cut_offs.pages(), PAGE_BATCH_SIZE):
         wanted = {
             page.record_id: _cut_off_urls(rules, page, sites.for_origin(page.origin).discovery)
             for page in pages
             if has_stored_links(page)
         }
         urls = list({url for found in wanted.values() for url in found})
-        states = await database.links.states(urls)
+        states = await records.links.states(urls)
         marks = {url: "" if await robots.is_allowed(url) else ROBOTS_CLOSED_SUFFIX for url in urls if url not in states}
         left = {
             page.record_id: _remaining_cut_offs(
@@ -69,7 +69,7 @@ async def recount_cut_offs(database: Database, rules: Rules, config: Config) -> 
             for page in pages
             if page.record_id in wanted
         }
-        await database.cut_offs.replace(
+        await records.cut_offs.replace(
             {page.record_id: left[page.record_id] for page in pages if _has_changed(page, left)}
         )
         is_limited = is_limited or any(
@@ -82,25 +82,25 @@ class _StoredRobots:
     """The robots.txt rules as last fetched. A robots.txt that was never fetched, or gave no answer, disallows nothing:
     its rules are unknown."""
 
-    def __init__(self, database: Database, config: Config) -> None:
-        self._database = database
+    def __init__(self, reports: Reports, config: Config) -> None:
+        self._reports = reports
         self._sites = Sites(config)
         self._hosts: dict[str, HostRecord | None] = {}
 
     async def is_allowed(self, url: str) -> bool:
         origin = url_origin(url)
         if origin not in self._hosts:
-            self._hosts[origin] = await self._database.host(origin)
+            self._hosts[origin] = await self._reports.host(origin)
         host = self._hosts[origin]
         if host is None or host.robots is None or host.robots.verdict is RobotsVerdict.UNREACHABLE:
             return True
         return robots_rules(host.robots, robot_names(self._sites.for_origin(origin).fetch)).can_fetch(url)
 
 
-async def _recount_guesses(database: Database, rules: Rules, sites: Sites) -> None:
+async def _recount_guesses(records: Records, rules: Rules, sites: Sites) -> None:
     """Count the pending guesses of a host once, with the first of its pages that has any."""
-    pages = [page async for page in database.cut_offs.pages() if not GUESS_LIMITS.isdisjoint(page.cut_off_counts)]
-    now = (await database.status()).now if pages else 0.0
+    pages = [page async for page in records.cut_offs.pages() if not GUESS_LIMITS.isdisjoint(page.cut_off_counts)]
+    now = (await records.status()).now if pages else 0.0
     first: dict[str, CutOffPage] = {}
     left: dict[int, Counter[str]] = {}
     for page in pages:
@@ -109,15 +109,13 @@ async def _recount_guesses(database: Database, rules: Rules, sites: Sites) -> No
             {name: count for name, count in page.cut_off_counts.items() if name not in GUESS_LIMITS}
         )
     for origin, page in first.items():
-        host = await database.host(origin)
+        host = await records.host(origin)
         pending = (
             withheld_guesses(host.guess_state, origin, now, rules, sites.for_origin(origin)) if host is not None else ()
         )
-        known = await database.links.states([one.candidate.url for one in pending])
+        known = await records.links.states([one.candidate.url for one in pending])
         left[page.record_id].update(one.limit for one in pending if one.candidate.url not in known)
-    await database.cut_offs.replace(
-        {page.record_id: left[page.record_id] for page in pages if _has_changed(page, left)}
-    )
+    await records.cut_offs.replace({page.record_id: left[page.record_id] for page in pages if _has_changed(page, left)})
 
 
 def _remaining_cut_offs(page: CutOffPage, limits: Iterable[str]) -> Counter[str]:
@@ -255,30 +253,30 @@ class _FollowedLink(NamedTuple):
     is_url_list: bool
 
 
-async def search_links(database: Database, rules: Rules, sites: Sites, url: str) -> LinkSearch:
+async def search_links(records: Records, rules: Rules, sites: Sites, url: str) -> LinkSearch:
     """Search all stored links for a URL that was never admitted; `sites` as in the last run. Reads all links."""
     cut = [
         _CutPage(page.record_id, page.url, page.cut_off_counts, page.packed is not None)
-        async for page in database.cut_offs.pages()
+        async for page in records.cut_offs.pages()
     ]
     pages: list[LinkingPage] = []
     followed: list[_FollowedLink] = []
-    async for one in database.links.read_all(with_url_lists=True):
+    async for one in records.links.read_all(with_url_lists=True):
         for link in find_links(url, one.origin, one.packed):
             pages.append(LinkingPage(one.url, link.is_nofollow, one.url_list, link.is_url_list))
             if not link.is_nofollow:
                 followed.append(_FollowedLink(one.depth + 1, one.record_id, one.url, link.is_url_list))
     followed.sort()
     limits = _link_limits(rules, url, followed, {page.record_id: page.cut_counts for page in cut})
-    if await _is_named_by_robots(database, url):
+    if await _is_named_by_robots(records, url):
         robots = f"{url_origin(url)}/robots.txt"
         pages.append(LinkingPage(robots, is_url_list=True))
         if not limits and any("max_sitemaps" in page.cut_counts for page in cut):
             limits = (CutOff(limit_setting("max_sitemaps"), robots),)
     if not limits:
-        limits = await _guess_limits(database, url, cut)
+        limits = await _guess_limits(records, url, cut)
     pages.sort(key=lambda page: (page.is_nofollow, page.is_url_list))
-    unfollowed = await _shared_unfollowed_reason(database, rules, sites, url, pages) if not limits else ""
+    unfollowed = await _shared_unfollowed_reason(records, rules, sites, url, pages) if not limits else ""
     return LinkSearch(
         tuple(pages[:MAX_SHOWN]),
         len(pages),
@@ -296,15 +294,15 @@ async def search_links(database: Database, rules: Rules, sites: Sites, url: str)
 
 
 async def _shared_unfollowed_reason(
-    database: Database, rules: Rules, sites: Sites, url: str, pages: Sequence[LinkingPage]
+    reports: Reports, rules: Rules, sites: Sites, url: str, pages: Sequence[LinkingPage]
 ) -> UnfollowedReason:
     """The first page's reason if no page's link is followed, else empty."""
-    reasons = [await _unfollowed_reason(database, rules, sites, url, page) for page in pages[:MAX_SHOWN]]
+    reasons = [await _unfollowed_reason(reports, rules, sites, url, page) for page in pages[:MAX_SHOWN]]
     return reasons[0] if reasons and all(reasons) else ""
 
 
 async def _unfollowed_reason(
-    database: Database, rules: Rules, sites: Sites, url: str, page: LinkingPage
+    reports: Reports, rules: Rules, sites: Sites, url: str, page: LinkingPage
 ) -> UnfollowedReason:
     if page.is_nofollow:
         return "nofollow"
@@ -317,12 +315,12 @@ async def _unfollowed_reason(
         return "" if target is None or is_seed_host(rules, target) else "host"
     if not page.url_list_kind and not site.discovery.has_source("links"):
         return "sources"
-    if site.duplicates.follow or (history := await database.url_history(page.url)) is None or history.page is None:
+    if site.duplicates.follow or (history := await reports.url_history(page.url)) is None or history.page is None:
         return ""
     return "duplicate" if history.page.duplicate_of is not None else ""
 
 
-async def _guess_limits(database: Database, url: str, cut_pages: Sequence[_CutPage]) -> tuple[CutOff, ...]:
+async def _guess_limits(reports: Reports, url: str, cut_pages: Sequence[_CutPage]) -> tuple[CutOff, ...]:
     """The limits that keep this URL from being guessed, if it is the next guess of a list or an archive."""
     origin = url_origin(url)
     found = [
@@ -331,15 +329,15 @@ async def _guess_limits(database: Database, url: str, cut_pages: Sequence[_CutPa
         if url_origin(page.url) == origin
         for name in GUESS_LIMITS.intersection(page.cut_counts)
     ]
-    host = await database.host(origin) if found else None
+    host = await reports.host(origin) if found else None
     if host is None or not is_pending_guess(host.guess_state, url):
         return ()
     return tuple(CutOff(limit_setting(name), via) for via, name in sorted(found))
 
 
-async def _is_named_by_robots(database: Database, url: str) -> bool:
+async def _is_named_by_robots(reports: Reports, url: str) -> bool:
     """Whether the robots.txt of its host lists it as a sitemap."""
-    host = await database.host(url_origin(url))
+    host = await reports.host(url_origin(url))
     return host is not None and host.robots is not None and url in sitemaps_in_robots(host.robots.text)
 
 

@@ -21,7 +21,7 @@ from tenax.crawl.reader.messages import ExtractedPage, unreadable_page
 from tenax.crawl.reader.pool import ReaderFailed, ReaderPool
 from tenax.crawl.rules import CrawlRules
 from tenax.crawl.visits import OpenVisits, defer_outcome, skip_outcome
-from tenax.database import Admission, Database
+from tenax.database import Admission, Frontier
 from tenax.errors import CommitUnknown, LeaseLost, NoSeedReachable, TenaxError
 from tenax.fetch.answer import FetchResult
 from tenax.fetch.body_budget import BodyBudget, MemoryReservation
@@ -63,21 +63,21 @@ class Engine:
 
     def __init__(
         self,
-        database: Database,
+        frontier: Frontier,
         hosts: Hosts,
         pipeline: Pipeline,
         reader_pool: ReaderPool,
+        *,
         crawl_rules: CrawlRules,
         clock: Clock,
         crawl: CrawlConfig,
         sites: Sites,
         network: NetworkState,
         on_visit: Callable[[Visit, Admission], None],
-        *,
         is_endless: bool = False,
     ) -> None:
         """`is_endless`: end only when stopped, because others may add work at any time."""
-        self.database = database
+        self.frontier = frontier
         self.hosts = hosts
         self.pipeline = pipeline
         self.reader_pool = reader_pool
@@ -129,7 +129,7 @@ class Engine:
         async with asyncio.TaskGroup() as visits:
             while (ending := self._ending()) is None:
                 self.last_claim_attempt = self.clock.now()
-                claim = await self.database.claim() if self._may_claim() else None
+                claim = await self.frontier.claim() if self._may_claim() else None
                 if claim is not None:
                     self.in_flight[claim.lease.number] = (claim.task.url, self.clock.now())
                     self._open_visits.begin(claim)
@@ -138,7 +138,7 @@ class Engine:
                     visit.add_done_callback(self._visits.discard)
                 elif self._may_claim():
                     if self._ending() is None:  # the claim may have found nothing to wait for
-                        await self.database.wait_for_work(MAX_WAIT_SECONDS)
+                        await self.frontier.wait_for_work(MAX_WAIT_SECONDS)
                 else:
                     with suppress(TimeoutError):
                         async with asyncio.timeout(MAX_WAIT_SECONDS):
@@ -152,7 +152,7 @@ class Engine:
         try:
             visit = await self.visit(claim, room)
             room.resize(visits.visit_bytes(visit))
-            admission = await self.database.commit(visit)
+            admission = await self.frontier.commit(visit)
             if admission.are_candidates_accepted:
                 self.reader_pool.mark_committed(claim.lease.number)
             self.on_visit(visit, admission)
@@ -162,7 +162,7 @@ class Engine:
             # If it was written, the database counts it; nobody here waits to find out.
             log.warning("database connection lost during commit, result unknown", extra={"url": claim.task.url})
         except asyncio.CancelledError:
-            await self.database.release(claim)  # unless its commit is on its way: that is written, or fails with others
+            await self.frontier.release(claim)  # unless its commit is on its way: that is written, or fails with others
             raise
         finally:
             room.close()
@@ -201,7 +201,7 @@ class Engine:
         canonical: CanonicalCopy | None = None
         cache = self.sites.for_origin(claim.host.origin).cache
         if may_use_canonical_copy(claim.task, claim.stored_copy, cache):
-            canonical = await self.database.canonical_copy(claim.task.url)
+            canonical = await self.frontier.canonical_copy(claim.task.url)
         return await self.pipeline.fetch(claim.task, host, claim.stored_copy, claim.lease.host_until, canonical, room)
 
     async def _failed_visit(self, claim: Claim, error: Exception, started_at: float) -> Visit:
@@ -366,7 +366,7 @@ class Engine:
         in_flight = len(self.in_flight)
         if in_flight >= min(self.crawl.concurrency, self.pipeline.max_concurrent_visits) or self._pause_reasons:
             return False
-        return not self.crawl.max_pages or self.database.counts().pages_this_round + in_flight < self.crawl.max_pages
+        return not self.crawl.max_pages or self.frontier.counts().pages_this_round + in_flight < self.crawl.max_pages
 
     def _ending(self) -> Ending | None:
         """Why to end now; None: go on."""
@@ -374,12 +374,12 @@ class Engine:
             return Ending.INTERRUPTED
         if self._is_endless or self.in_flight or NETWORK in self._pause_reasons:
             return None
-        counts = self.database.counts()
+        counts = self.frontier.counts()
         if counts.waiting == 0:
             return Ending.COMPLETE
         if self.crawl.max_pages and counts.pages_this_round >= self.crawl.max_pages:
             return Ending.PAGE_LIMIT
-        next_claim_at = self.database.next_claim_at()
+        next_claim_at = self.frontier.next_claim_at()
         wait_seconds = next_claim_at - self.clock.now() if next_claim_at is not None else 0.0
         if wait_seconds > MAX_UNANSWERED_BACKOFF_SECONDS and self._has_only_failures(counts.outcomes):
             raise NoSeedReachable(f"no seed answers: {self._last_failure}; check the URL, or run it again later")

@@ -18,7 +18,7 @@ from tenax import logs
 from tenax.config import Config, DiscoveryConfig, Sites
 from tenax.crawl.cut_offs import NON_LINK_LIMITS, PAGE_BATCH_SIZE, SITEMAP_LIMIT, has_stored_links, iterate_batches
 from tenax.crawl.discovery_candidates import FEED_PATHS, due_candidates, robots_sitemap_candidates
-from tenax.database import CutOffPage, Database, PageLinks
+from tenax.database import CutOffPage, PageLinks, Records, Reports
 from tenax.database.page_codec import unpack_links
 from tenax.model import (
     GUESS_LIMITS,
@@ -98,9 +98,9 @@ def admission_bounds(rules: Rules, config: Config, typed_origins: Iterable[str])
     return Bounds(_digest((scope, urls, sites)), limits, guard, _digest(agents))
 
 
-async def updated_bounds(database: Database, rules: Rules, config: Config) -> Bounds:
+async def updated_bounds(reports: Reports, rules: Rules, config: Config) -> Bounds:
     """The bounds after a change of the rules alone: guard, robots.txt and other limits stay."""
-    new, stored = admission_bounds(rules, config, ()), await database.get_meta(_BOUNDS_KEY)
+    new, stored = admission_bounds(rules, config, ()), await reports.get_meta(_BOUNDS_KEY)
     if stored is None:
         return new
     before = msgspec.json.decode(stored, type=Bounds)
@@ -108,24 +108,24 @@ async def updated_bounds(database: Database, rules: Rules, config: Config) -> Bo
     return msgspec.structs.replace(new, limits=before.limits | own, guard=before.guard, robots=before.robots)
 
 
-async def readmit(database: Database, rules: Rules, config: Config, bounds: Bounds) -> ReadmissionResult:
+async def readmit(records: Records, rules: Rules, config: Config, bounds: Bounds) -> ReadmissionResult:
     """Admit what these rules and limits allow and the previous ones did not. Durable on return."""
-    stored = await database.get_meta(_BOUNDS_KEY)
+    stored = await records.get_meta(_BOUNDS_KEY)
     before = msgspec.json.decode(stored, type=Bounds) if stored is not None else None
     done = ReadmissionResult()
     if before is not None and before != bounds:
-        done = await _Readmission(database, rules, config).run(before, bounds)
+        done = await _Readmission(records, rules, config).run(before, bounds)
         log.info("rules or limits changed", admitted=done.admitted, refetched=done.refetched, unparked=done.unparked)
     if before != bounds:
-        await database.set_meta(_BOUNDS_KEY, msgspec.json.encode(bounds))
+        await records.set_meta(_BOUNDS_KEY, msgspec.json.encode(bounds))
     return done
 
 
 class _Readmission:
     """One pass over what is stored."""
 
-    def __init__(self, database: Database, rules: Rules, config: Config) -> None:
-        self._database = database
+    def __init__(self, records: Records, rules: Rules, config: Config) -> None:
+        self._records = records
         self._rules = rules
         self._sites = Sites(config)
 
@@ -144,23 +144,23 @@ class _Readmission:
             admitted += more + await self._admit_redirects()
         if has_other_rules or raised.intersection(_GUESS_LIMITS):
             admitted += await self._admit_guesses()
-        return ReadmissionResult(admitted, again, await self._database.unpark(causes) if causes else 0)
+        return ReadmissionResult(admitted, again, await self._records.unpark(causes) if causes else 0)
 
     async def _readmit_links(self) -> int:
         """Admit the links of every stored page, sitemap and feed. Refusals are counted anew."""
         admitted, refused = 0, Counter[str]()
-        async for pages in iterate_batches(self._database.links.read_all(with_url_lists=True), PAGE_BATCH_SIZE):
+        async for pages in iterate_batches(self._records.links.read_all(with_url_lists=True), PAGE_BATCH_SIZE):
             for count, refusals in await asyncio.gather(*(self._admit_page_links(page) for page in pages)):
                 admitted += count
                 refused.update(refusals)
-        await self._database.cut_offs.replace_refusals(refused)
+        await self._records.cut_offs.replace_refusals(refused)
         return admitted
 
     async def _admit_page_links(self, page: PageLinks) -> tuple[int, dict[str, int]]:
         candidates, refusals = self._page_candidates(page)
-        admission = await self._database.admit(candidates, via=page.record_id)
+        admission = await self._records.admit(candidates, via=page.record_id)
         if left := limit_refusals(refusals):
-            await self._database.cut_offs.replace({page.record_id: Counter(left) + Counter(admission.refusals)})
+            await self._records.cut_offs.replace({page.record_id: Counter(left) + Counter(admission.refusals)})
         return admission.admitted, refusals
 
     def _page_candidates(self, page: PageLinks | CutOffPage) -> tuple[tuple[Candidate, ...], dict[str, int]]:
@@ -212,7 +212,7 @@ class _Readmission:
     async def _readmit_cut_off(self, raised: set[str], has_other_rules: bool) -> tuple[int, int]:
         """Readmit from pages with cut-offs: those with higher limits now or, if the rules changed, all with links."""
         admitted, unstored = 0, list[int]()
-        async for pages in iterate_batches(self._database.cut_offs.pages(), PAGE_BATCH_SIZE):
+        async for pages in iterate_batches(self._records.cut_offs.pages(), PAGE_BATCH_SIZE):
             wanted = [page for page in pages if raised & limit_names(page.cut_off_counts)]
             unstored += [page.record_id for page in wanted if not has_stored_links(page)]
             if has_other_rules:
@@ -221,13 +221,13 @@ class _Readmission:
                 ]
             found = [page for page in (pages if has_other_rules else wanted) if has_stored_links(page)]
             admitted += sum(await asyncio.gather(*(self._readmit_page(page) for page in found)))
-        return admitted, await self._database.cut_offs.refetch(unstored)
+        return admitted, await self._records.cut_offs.refetch(unstored)
 
     async def _readmit_page(self, page: CutOffPage) -> int:
         candidates, refusals = self._page_candidates(page)
         if SITEMAP_LIMIT in page.cut_off_counts and not page.url_list:
             candidates += await self._robots_sitemaps(page.origin)
-        admission = await self._database.admit(candidates, via=page.record_id)
+        admission = await self._records.admit(candidates, via=page.record_id)
         left = Counter(limit_refusals(refusals)) + Counter(limit_refusals(admission.refusals))
         left += Counter(
             {
@@ -236,42 +236,42 @@ class _Readmission:
                 if name in page.cut_off_counts
             }
         )
-        await self._database.cut_offs.replace({page.record_id: left})
+        await self._records.cut_offs.replace({page.record_id: left})
         return admission.admitted
 
     async def _admit_guesses(self) -> int:
         """Admit the guesses that the limits allow now, on the hosts with pending guesses and on those of the seeds."""
         origins = {
             page.origin
-            async for page in self._database.cut_offs.pages()
+            async for page in self._records.cut_offs.pages()
             if not GUESS_LIMITS.isdisjoint(page.cut_off_counts)
         }
-        now, admitted = (await self._database.status()).now, 0
+        now, admitted = (await self._records.status()).now, 0
         for origin in sorted(origins.union(self._seed_origins())):
-            host = await self._database.host(origin)
+            host = await self._records.host(origin)
             if host is None or not host.guess_state.requests:
                 continue
-            known = await self._database.links.states([origin + path for path in FEED_PATHS])
+            known = await self._records.links.states([origin + path for path in FEED_PATHS])
             candidates = due_candidates(
                 host.guess_state, origin, now, self._rules, self._sites.for_origin(origin), known
             )
-            admitted += (await self._database.admit(candidates)).admitted
+            admitted += (await self._records.admit(candidates)).admitted
         return admitted
 
     async def _admit_redirects(self) -> int:
         """Admit the redirect targets that the rules refused and allow now. Nothing is requested again."""
         admitted, followed = 0, []
         spelling = normalize_options(self._rules.urls)
-        async for one in self._database.cut_offs.redirects():
+        async for one in self._records.cut_offs.redirects():
             target = normalize(one.to, None, spelling)
             if target is not None and redirect_refusal(self._rules, target, one.depth) is None:
                 budgets = url_budgets(self._rules, target.url)
                 candidate = Candidate(
                     target.url, target.origin, one.depth, source=Source.REDIRECT, via=one.url, budgets=budgets
                 )
-                admitted += (await self._database.admit([candidate], via=one.record_id)).admitted
+                admitted += (await self._records.admit([candidate], via=one.record_id)).admitted
                 followed.append(one.record_id)
-        await self._database.cut_offs.settle_redirects(followed)
+        await self._records.cut_offs.settle_redirects(followed)
         return admitted
 
     async def _admit_seed_sitemaps(self) -> int:
@@ -279,7 +279,7 @@ class _Readmission:
         admitted = 0
         for origin in self._seed_origins():
             if found := await self._robots_sitemaps(origin):
-                admitted += (await self._database.admit(found)).admitted
+                admitted += (await self._records.admit(found)).admitted
         return admitted
 
     def _seed_origins(self) -> list[str]:
@@ -288,7 +288,7 @@ class _Readmission:
         return list(dict.fromkeys(seed.origin for seed in seeds if seed is not None))
 
     async def _robots_sitemaps(self, origin: str) -> tuple[Candidate, ...]:
-        host = await self._database.host(origin)
+        host = await self._records.host(origin)
         if host is None or host.robots is None:
             return ()
         return robots_sitemap_candidates(origin, host.robots, self._rules, self._sites.for_origin(origin).discovery)

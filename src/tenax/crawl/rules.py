@@ -17,7 +17,7 @@ from hashlib import blake2b
 import msgspec
 
 from tenax.config import Config
-from tenax.database import Database
+from tenax.database import Records, Reports
 from tenax.errors import DatabaseBusy, DatabaseUnusable
 from tenax.model import Source, Task
 from tenax.urls.admit import Rules, build_rules, is_seed_host, redirect_refusal
@@ -40,8 +40,8 @@ _decode = msgspec.json.Decoder(Rules).decode
 class CrawlRules:
     """`is_shared`: others may change the rules too."""
 
-    def __init__(self, database: Database, rules: Rules, *, is_shared: bool = False) -> None:
-        self._database = database
+    def __init__(self, records: Records, rules: Rules, *, is_shared: bool = False) -> None:
+        self._records = records
         self._is_shared = is_shared
         self._version: bytes | None = None
         self._checked_at: float | None = None
@@ -60,14 +60,14 @@ class CrawlRules:
         """Returns when all processes use the changed rules. `update` must be idempotent."""
         if not self._is_shared:
             self.rules = update(self.rules)
-            await self._database.set_meta(_RULES_KEY, msgspec.json.encode(self.rules))
+            await self._records.set_meta(_RULES_KEY, msgspec.json.encode(self.rules))
             return
         for _ in range(MAX_TRIES):
-            stored = await self._database.get_meta(_RULES_KEY)
+            stored = await self._records.get_meta(_RULES_KEY)
             rules = _decode_rules(stored) or self.rules
             changed = update(rules)
             encoded = stored if stored is not None and changed == rules else msgspec.json.encode(changed)
-            if encoded is stored or await self._database.compare_and_set_meta(_RULES_KEY, stored, encoded):
+            if encoded is stored or await self._records.compare_and_set_meta(_RULES_KEY, stored, encoded):
                 await self._publish_change(encoded)
                 return
             await asyncio.sleep(random.uniform(0, MAX_PAUSE_SECONDS))  # another change came first
@@ -90,8 +90,8 @@ class CrawlRules:
 
     async def _refresh(self) -> None:
         began = _now()
-        mark = await self._database.get_meta(_VERSION_KEY)
-        if mark != self._version and (stored := await load_rules(self._database)) is not None:
+        mark = await self._records.get_meta(_VERSION_KEY)
+        if mark != self._version and (stored := await load_rules(self._records)) is not None:
             self.rules, self._version = stored, mark
         self._checked_at = began
 
@@ -102,9 +102,9 @@ class CrawlRules:
         before this.
         """
         digest = blake2b(encoded, digest_size=DIGEST_BYTES).digest()
-        mark = await self._database.get_meta(_VERSION_KEY)
+        mark = await self._records.get_meta(_VERSION_KEY)
         if mark is None or not mark.startswith(digest):
-            await self._database.set_meta(_VERSION_KEY, digest + secrets.token_bytes(DIGEST_BYTES))
+            await self._records.set_meta(_VERSION_KEY, digest + secrets.token_bytes(DIGEST_BYTES))
         await asyncio.sleep(PROPAGATION_SECONDS)
         async with self._refresh_lock:
             await self._refresh()
@@ -170,9 +170,9 @@ def _increment_revision(new: Rules, stored: Rules) -> Rules:
     return msgspec.structs.replace(new, revision=stored.revision + (not is_same))
 
 
-async def load_rules(database: Database) -> Rules | None:
+async def load_rules(reports: Reports) -> Rules | None:
     """The rules that a database was last crawled by; None when none are stored."""
-    return _decode_rules(await database.get_meta(_RULES_KEY))
+    return _decode_rules(await reports.get_meta(_RULES_KEY))
 
 
 def _decode_rules(encoded: bytes | None) -> Rules | None:

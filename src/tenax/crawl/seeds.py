@@ -10,7 +10,7 @@ import msgspec
 from tenax.config import Config, GuardConfig
 from tenax.crawl.readmission import readmit, updated_bounds
 from tenax.crawl.rules import CrawlRules, extend_rules, load_rules, resume_rules
-from tenax.database import Admission, Database
+from tenax.database import Admission, Records, Reports
 from tenax.errors import NoSeedReachable
 from tenax.fetch.addresses import is_public, parse_address, parse_network
 from tenax.fetch.dns import Resolver, UnknownHost, make_resolver
@@ -68,18 +68,18 @@ class AllowedTargets(Value, frozen=True):
     """From the settings of the last run."""
 
 
-async def load_allowed(database: Database) -> AllowedTargets:
+async def load_allowed(reports: Reports) -> AllowedTargets:
     """What earlier runs stored."""
-    stored = await database.get_meta(_ALLOWED_KEY)
+    stored = await reports.get_meta(_ALLOWED_KEY)
     return msgspec.json.decode(stored, type=AllowedTargets) if stored is not None else AllowedTargets()
 
 
-async def store_allowed(database: Database, typed_origins: Sequence[str], guard: GuardConfig) -> AllowedTargets:
+async def store_allowed(records: Records, typed_origins: Sequence[str], guard: GuardConfig) -> AllowedTargets:
     """Add the origins typed now and the settings of this run, and store the result."""
-    before = await load_allowed(database)
+    before = await load_allowed(records)
     allowed = AllowedTargets(tuple(sorted({*before.origins, *typed_origins})), tuple(guard.allow_networks))
     if allowed != before:
-        await database.set_meta(_ALLOWED_KEY, msgspec.json.encode(allowed))
+        await records.set_meta(_ALLOWED_KEY, msgspec.json.encode(allowed))
     return allowed
 
 
@@ -139,7 +139,7 @@ class AddedSeeds(Value, frozen=True):
 
 
 async def add_seeds(
-    database: Database,
+    records: Records,
     seeds: Sequence[str],
     config: Config,
     year: int,
@@ -151,17 +151,17 @@ async def add_seeds(
 
     `explicit_settings` names the settings that were given; for all others the stored ones of the crawl stay.
     """
-    stored = await load_rules(database)
+    stored = await load_rules(records)
     new_rules = build_rules(seeds, _apply_stored_rules(config, stored, explicit_settings), year)
-    crawl_rules = CrawlRules(database, stored or new_rules, is_shared=is_shared)
+    crawl_rules = CrawlRules(records, stored or new_rules, is_shared=is_shared)
     await crawl_rules.change(
         lambda rules: extend_rules(rules, new_rules.seeds, _apply_stored_rules(config, rules, explicit_settings), year)
     )
     _, changed = resume_rules(crawl_rules.rules, stored)
-    await readmit(database, crawl_rules.rules, config, await updated_bounds(database, crawl_rules.rules, config))
+    await readmit(records, crawl_rules.rules, config, await updated_bounds(records, crawl_rules.rules, config))
     candidates = seed_candidates(new_rules)
-    admission = await database.admit(candidates)
-    requeued = await database.requeue(candidates)
+    admission = await records.admit(candidates)
+    requeued = await records.requeue(candidates)
     names = tuple(name for name in changed if name not in ("seeds", "scope"))
     return AddedSeeds(admission, requeued, names, find_refused_origins(new_rules, config.guard))
 

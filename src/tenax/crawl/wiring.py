@@ -27,7 +27,7 @@ from tenax.crawl.location import Location
 from tenax.crawl.reader.pool import build_reader_pool
 from tenax.crawl.rules import CrawlRules
 from tenax.crawl.supervisor import Supervisor
-from tenax.database import Admission, Database
+from tenax.database import Admission, Database, Outbox
 from tenax.database.sqlite import SqliteDatabase, lock_database
 from tenax.events.jsonl import JsonlSink
 from tenax.events.relay import Relay
@@ -178,9 +178,18 @@ async def build_app(
     crawl_rules = CrawlRules(database, rules, is_shared=bool(location.server))
     network_state = NetworkState(config.resilience)
     engine = Engine(
-        database, sharing.hosts if sharing else UnsharedHosts(local_hosts), pipeline, readers, crawl_rules, clock,
-        config.crawl, sites, network_state, _count_shared_visits(on_visit, sharing), is_endless=is_endless,
-    )  # fmt: skip
+        database,
+        sharing.hosts if sharing else UnsharedHosts(local_hosts),
+        pipeline,
+        readers,
+        crawl_rules=crawl_rules,
+        clock=clock,
+        crawl=config.crawl,
+        sites=sites,
+        network=network_state,
+        on_visit=_count_shared_visits(on_visit, sharing),
+        is_endless=is_endless,
+    )
     relays = _build_relays(location, database, config)
     supervisor = Supervisor(
         clock,
@@ -198,7 +207,16 @@ async def build_app(
     if sharing:
         background.append(lambda: sharing.run(lambda: next((url for url, _ in engine.in_flight.values()), "")))
     parts: list[Closable] = [readers, transports, *([sharing] if sharing else [])]
-    app = App(database, local_hosts, engine, crawl_rules, relays, supervisor, background, parts)
+    app = App(
+        database,
+        local_hosts,
+        engine,
+        crawl_rules=crawl_rules,
+        relays=relays,
+        supervisor=supervisor,
+        background=background,
+        parts=parts,
+    )
     try:
         await asyncio.gather(readers.start(), *(relay.open() for relay in relays))
     except BaseException:
@@ -303,22 +321,22 @@ def missing_requirement(transport: TransportKind, config: Config) -> str | None:
             return browser_install_hint(config.browser.executable)
 
 
-def _build_relays(location: Location, database: Database, config: Config) -> tuple[Relay, ...]:
+def _build_relays(location: Location, outbox: Outbox, config: Config) -> tuple[Relay, ...]:
     """Every sink that is wanted; those on servers are shared by all workers of the database."""
     events, relays, is_shared = config.events, [], bool(location.server)
     if events.jsonl and location.directory is not None:
         file = location.directory / events.jsonl
         # Several machines may write files from one database: each file has its own cursor.
         name = f"jsonl {platform.node()}:{file.absolute()}" if location.server else "jsonl"
-        relays.append(Relay(database, JsonlSink(file, events.text, name)))
+        relays.append(Relay(outbox, JsonlSink(file, events.text, name)))
     if events.kafka:
         from tenax.events.kafka import KafkaSink
 
         kafka = KafkaSink(events.kafka, events.kafka_topic, events.text, compression=events.kafka_compression)
-        relays.append(Relay(database, kafka, is_shared=is_shared))
+        relays.append(Relay(outbox, kafka, is_shared=is_shared))
     if events.redis:
         from tenax.events.redis import RedisSink
 
         redis = RedisSink(events.redis, events.redis_stream, events.text, events.redis_stream_length)
-        relays.append(Relay(database, redis, is_shared=is_shared))
+        relays.append(Relay(outbox, redis, is_shared=is_shared))
     return tuple(relays)

@@ -40,7 +40,9 @@ Every backend promises the following; `tests/contracts/database.py` checks it:
 - **Events are ordered.** Sequence numbers grow: after a consumer has seen number n, no smaller number appears. Each
   sink keeps its own cursor here, in the same database as the events.
 
-This protocol is free of backend terms (rowids, pragmas, SQL).
+`Database` is made of four Protocols, and each part of the program takes the one it uses: `Frontier` (the crawl loop),
+`Outbox` (the relay), `Reports` (whoever only reads) and `Records` (commands that change what is stored). They are free
+of backend terms (rowids, pragmas, SQL).
 """
 
 from __future__ import annotations
@@ -197,19 +199,23 @@ class CutOffs(Protocol):
         """Queue settled pages for another visit with a full request; returns how many."""
 
 
-class Database(Protocol):
-    """One crawl's database. Every method may be called from any task of one event loop."""
-
-    # -- the frontier
-
-    async def admit(self, candidates: Sequence[Candidate], via: int | None = None) -> Admission:
-        """Admit URLs outside of a visit: seeds, or links of the stored page `via`. Durable on return."""
+class Frontier(Protocol):
+    """What the crawl loop uses: the tasks that wait, the claims on them, and the counts that tell when to end."""
 
     async def claim(self) -> Claim | None:
         """Lease the next due task; None when no host is ready with a due task."""
 
     async def wait_for_work(self, timeout_seconds: float) -> None:
         """Return when a claim may succeed, or after the timeout; it may return early."""
+
+    def next_claim_at(self) -> float | None:
+        """When the next claim may succeed, as far as known; None when no task is waiting or claimed."""
+
+    async def canonical_copy(self, url: str) -> CanonicalCopy | None:
+        """The stored copy of the newest page that names this URL as its canonical URL, if any.
+
+        Only pages of the same host name and port count, with any scheme, with or without `www.`.
+        """
 
     async def commit(self, visit: Visit) -> Admission:
         """Write a visit's whole effect; durable on return.
@@ -221,12 +227,12 @@ class Database(Protocol):
     async def release(self, claim: Claim) -> None:
         """Return a task unchanged to the frontier."""
 
-    def next_claim_at(self) -> float | None:
-        """When the next claim may succeed, as far as known; None when no task is waiting or claimed."""
+    def counts(self) -> Counts:
+        """The running counts, from memory."""
 
-    def counts(self) -> Counts: ...
 
-    # -- the outbox
+class Outbox(Protocol):
+    """The events, and the cursor of each sink. `events.Outbox` is the same, as the relay needs it."""
 
     async def events(self, after: int, limit: int) -> list[Event]:
         """Committed events with numbers above `after`, in order; fewer than `limit` when their texts are long, but at
@@ -244,7 +250,9 @@ class Database(Protocol):
         Cheap to call often. Leadership ends when this returns False; another process may lead from then on.
         """
 
-    # -- reports
+
+class Reports(Protocol):
+    """What is stored, read only: for reports, exports and traces."""
 
     async def status(self) -> Status: ...
 
@@ -255,16 +263,29 @@ class Database(Protocol):
     async def due_tasks(self, limit: int) -> DueTasks:
         """Counts of tasks by due time, and the first tasks of all hosts. Reads every waiting task."""
 
-    async def canonical_copy(self, url: str) -> CanonicalCopy | None:
-        """The stored copy of the newest page that names this URL as its canonical URL, if any.
-
-        Only pages of the same host name and port count, with any scheme, with or without `www.`.
-        """
-
     def pages(self, page_filter: PageFilter) -> AsyncIterator[Page]:
         """Pages in the order they were stored, text included."""
 
     def dead_letters(self) -> AsyncIterator[DeadLetterRecord]: ...
+
+    async def get_meta(self, name: str) -> bytes | None:
+        """A value that `Records.set_meta` stored."""
+
+    async def find_problems(self) -> list[str]:
+        """Inconsistencies, described in words; empty when there are none. Reads everything."""
+
+
+class Records(Reports, Protocol):
+    """What is stored, and how commands and a new run change it; each change is durable on return."""
+
+    @property
+    def links(self) -> Links: ...
+
+    @property
+    def cut_offs(self) -> CutOffs: ...
+
+    async def admit(self, candidates: Sequence[Candidate], via: int | None = None) -> Admission:
+        """Admit URLs outside of a visit: seeds, or links of the stored page `via`."""
 
     async def replay(self, urls: Sequence[str] | None, *, needs_browser: bool = False) -> int:
         """Queue dead letters again, all of them when `urls` is None; returns how many.
@@ -290,21 +311,8 @@ class Database(Protocol):
         queued. Written in parts; after a kill, the next call queues the rest.
         """
 
-    @property
-    def links(self) -> Links: ...
-
-    @property
-    def cut_offs(self) -> CutOffs: ...
-
-    # -- administration
-
-    def lost_file(self) -> str:
-        """The database file that was deleted, moved or replaced since it was opened; empty when none was. Accesses the
-        file system: do not call on the event loop."""
-
-    @property
-    def is_unavailable(self) -> bool:
-        """The server does not answer: claims return None, other calls wait."""
+    async def recover(self) -> int:
+        """Release the hosts of workers whose heartbeats stopped; returns how many workers there were."""
 
     async def set_meta(self, name: str, value: bytes) -> None:
         """Store a small named value with the crawl, such as its rules."""
@@ -315,13 +323,17 @@ class Database(Protocol):
         May return False after a successful write whose answer was lost: read the value to find out.
         """
 
-    async def get_meta(self, name: str) -> bytes | None: ...
 
-    async def recover(self) -> int:
-        """Release the hosts of workers whose heartbeats stopped; returns how many workers there were."""
+class Database(Frontier, Outbox, Records, Protocol):
+    """One crawl's database, as its owner has it. Every method may be called from any task of one event loop."""
 
-    async def find_problems(self) -> list[str]:
-        """Inconsistencies, described in words; empty when there are none. Reads everything."""
+    def lost_file(self) -> str:
+        """The database file that was deleted, moved or replaced since it was opened; empty when none was. Accesses the
+        file system: do not call on the event loop."""
+
+    @property
+    def is_unavailable(self) -> bool:
+        """The server does not answer: claims return None, other calls wait."""
 
     async def close(self) -> None: ...
 
@@ -337,13 +349,17 @@ __all__ = [
     "DeadLetterRecord",
     "DueTask",
     "DueTasks",
+    "Frontier",
     "HostStatus",
     "Links",
+    "Outbox",
     "PaceRules",
     "PageFilter",
     "PageLinks",
     "ParkedRedirect",
     "PriorityFunction",
+    "Records",
+    "Reports",
     "Similarity",
     "Status",
     "Task",

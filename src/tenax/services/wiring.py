@@ -125,9 +125,15 @@ async def open_worker(config: Config, worker_metrics: WorkerMetrics) -> Worker:
         # Without seeds there are no rules yet, and nothing waits for a visit.
         rules = await load_rules(database) or build_rules((), config, datetime.fromtimestamp(clock.now(), UTC).year)
         app = await build_app(
-            location, database, rules, config, clock,
-            allowed_origins=(), on_visit=worker_metrics.on_visit, is_endless=True,
-        )  # fmt: skip
+            location,
+            database,
+            rules,
+            config,
+            clock,
+            allowed_origins=(),
+            on_visit=worker_metrics.on_visit,
+            is_endless=True,
+        )
     except BaseException:
         await database.close()
         raise

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tenax.cli.views.timeline import Explanation
     from tenax.config import Config, Sites
     from tenax.crawl.location import Location
-    from tenax.database import Database
+    from tenax.database import Records
     from tenax.model import HostRecord
     from tenax.urls.normalize import WebUrl
 
@@ -59,7 +59,7 @@ async def _load_explanation(location: Location, config: Config, typed_url: str) 
         await database.close()
 
 
-async def explain_url(database: Database, typed_url: str) -> Explanation:
+async def explain_url(records: Records, typed_url: str) -> Explanation:
     """Everything known about this URL: its database records and the verdicts of the crawl's rules."""
     from tenax.cli.views.format_values import describe_normalization
     from tenax.cli.views.timeline import Explanation
@@ -73,14 +73,14 @@ async def explain_url(database: Database, typed_url: str) -> Explanation:
     from tenax.urls.normalize import normalize_options
     from tenax.urls.scope import parse_seed
 
-    rules = await load_rules(database)
+    rules = await load_rules(records)
     if rules is None:
         raise DatabaseNotFound("this crawl has no seeds yet; see `tenax seed` and `tenax crawl`")
     url = parse_seed(typed_url, normalize_options(rules.urls))
-    history, allowed = await database.url_history(url.url), await load_allowed(database)
-    host = history.host if history is not None else await database.host(url.origin)
-    sites = decode_site_settings(await database.get_meta(SITE_SETTINGS))
-    found = await search_links(database, rules, sites, url.url) if history is None else None
+    history, allowed = await records.url_history(url.url), await load_allowed(records)
+    host = history.host if history is not None else await records.host(url.origin)
+    sites = decode_site_settings(await records.get_meta(SITE_SETTINGS))
+    found = await search_links(records, rules, sites, url.url) if history is None else None
     # A URL without links to it is judged as if a seed linked to it.
     depth = (
         history.depth if history is not None else found.depth if found is not None and found.depth is not None else 1

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tenax.config import Config
     from tenax.crawl.link_graph import Graph, Measure, RankedUrl
     from tenax.crawl.location import Location
-    from tenax.database import Database, PageLinks
+    from tenax.database import Database, PageLinks, Records, Reports
 
 NAME = "links"
 DESCRIPTION = (
@@ -107,46 +107,46 @@ def _parse_measure(args: argparse.Namespace) -> Measure:
 # ---- one page -----------------------------------------------------------------------------------------------
 
 
-async def _show_outgoing(database: Database, typed_url: str, *, is_json: bool) -> None:
+async def _show_outgoing(records: Records, typed_url: str, *, is_json: bool) -> None:
     from tenax.cli.views.link_tables import OutgoingLink, outgoing_table, print_items
     from tenax.database.page_codec import unpack_links
 
-    url = await _normalize_url(database, typed_url)
-    page = await database.links.get(url)
+    url = await _normalize_url(records, typed_url)
+    page = await records.links.get(url)
     if page is None:
-        raise DatabaseNotFound(await _no_links_message(database, url))
+        raise DatabaseNotFound(await _no_links_message(records, url))
     links = unpack_links(page.origin, page.packed)
-    states = await database.links.states([link.url for link in links])
+    states = await records.links.states([link.url for link in links])
     print_items([OutgoingLink.from_link(link, states.get(link.url)) for link in links], outgoing_table, is_json=is_json)
 
 
-async def _show_incoming(database: Database, typed_url: str, *, is_json: bool) -> None:
+async def _show_incoming(records: Records, typed_url: str, *, is_json: bool) -> None:
     from tenax.cli.views.link_tables import IncomingLink, incoming_table, print_items
     from tenax.database.page_codec import find_links
 
-    url = await _normalize_url(database, typed_url)
+    url = await _normalize_url(records, typed_url)
     found = [
         IncomingLink.from_link(page.url, link)
-        async for page in _iterate_pages(database)
+        async for page in _iterate_pages(records)
         for link in find_links(url, page.origin, page.packed)
     ]
     print_items(found, incoming_table, is_json=is_json)
 
 
-async def _normalize_url(database: Database, typed_url: str) -> str:
+async def _normalize_url(reports: Reports, typed_url: str) -> str:
     """The URL as this crawl normalises it."""
     from tenax.crawl.rules import load_rules
     from tenax.urls.normalize import normalize_options
     from tenax.urls.scope import parse_seed
 
-    rules = await load_rules(database)
+    rules = await load_rules(reports)
     if rules is None:
         raise DatabaseNotFound("this crawl has no seeds yet; see `tenax seed` and `tenax crawl`")
     return parse_seed(typed_url, normalize_options(rules.urls)).url
 
 
-async def _no_links_message(database: Database, url: str) -> str:
-    if not await database.links.states([url]):
+async def _no_links_message(records: Records, url: str) -> str:
+    if not await records.links.states([url]):
         return f"{url} is not in this crawl; `tenax explain {url}` says why"
     return (
         f"no links of {url} are stored: no page was stored for it while `extract.link_graph` was on; "
@@ -157,12 +157,12 @@ async def _no_links_message(database: Database, url: str) -> str:
 # ---- the whole graph ----------------------------------------------------------------------------------------
 
 
-async def _iterate_pages(database: Database) -> AsyncIterator[PageLinks]:
+async def _iterate_pages(records: Records) -> AsyncIterator[PageLinks]:
     """Every page with its links; shows progress on a terminal. Raises `DatabaseNotFound` when there are none."""
     from tenax.cli.views.link_tables import ProgressLine
 
-    progress = ProgressLine((await database.status()).pages)
-    async for page in database.links.read_all():
+    progress = ProgressLine((await records.status()).pages)
+    async for page in records.links.read_all():
         progress.advance()
         yield page
     progress.close()
@@ -173,36 +173,36 @@ async def _iterate_pages(database: Database) -> AsyncIterator[PageLinks]:
         )
 
 
-async def _build_graph(database: Database) -> Graph:
+async def _build_graph(records: Records) -> Graph:
     from tenax.crawl.link_graph import Graph
 
     graph = Graph()
-    async for page in _iterate_pages(database):
+    async for page in _iterate_pages(records):
         graph.add(page)
     return graph
 
 
-async def _show_top(database: Database, limit: int, measure: Measure, *, is_json: bool) -> None:
+async def _show_top(records: Records, limit: int, measure: Measure, *, is_json: bool) -> None:
     from tenax.cli.views.link_tables import TopUrl, print_items, top_table
 
-    graph = await _build_graph(database)
+    graph = await _build_graph(records)
     ranked = graph.top(limit, graph.scores(measure))
-    names = await _find_urls(database, graph, ranked)
+    names = await _find_urls(records, graph, ranked)
     best = [TopUrl(rank, names[one.number], one.in_links, one.score) for rank, one in enumerate(ranked, 1)]
     print_items(best, top_table, is_json=is_json)
 
 
-async def _find_urls(database: Database, graph: Graph, ranked: list[RankedUrl]) -> dict[int, str]:
+async def _find_urls(records: Records, graph: Graph, ranked: list[RankedUrl]) -> dict[int, str]:
     missing = {one.number for one in ranked}
     names: dict[int, str] = {}
-    async for page in database.links.read_all():
+    async for page in records.links.read_all():
         if not missing:
             break
         names |= graph.find_urls(page, missing)
     return names
 
 
-async def _export_links(database: Database, output: str) -> None:
+async def _export_links(records: Records, output: str) -> None:
     from tenax.cli.output import open_output, translate_output_errors
     from tenax.cli.views.format_values import pluralize
     from tenax.cli.views.link_tables import EDGES_CSV_HEADER, edges_csv, edges_json
@@ -216,7 +216,7 @@ async def _export_links(database: Database, output: str) -> None:
     with open_output(target, another) as file, translate_output_errors(target, another):
         if is_csv:
             file.write(EDGES_CSV_HEADER)
-        async for page in _iterate_pages(database):
+        async for page in _iterate_pages(records):
             links = unpack_links(page.origin, page.packed)
             file.write(lines_of(page.url, links))
             count += len(links)

@@ -12,7 +12,7 @@ from tenax.cli.parser import add_json_argument, program_name
 if TYPE_CHECKING:
     from tenax.config import Config
     from tenax.crawl.location import Location
-    from tenax.database import Database, DueTasks, Status
+    from tenax.database import DueTasks, Reports, Status
 
 NAME = "status"
 DESCRIPTION = "Show the state of a crawl. Prints counts, hosts, what is due next, and the reason when nothing moves."
@@ -79,21 +79,21 @@ async def _load_status(location: Location, config: Config) -> tuple[Status, str]
         await database.close()
 
 
-async def resume_command(database: Database, location: Location) -> str:
+async def resume_command(reports: Reports, location: Location) -> str:
     """The command that resumes this crawl from the current directory."""
     from tenax.cli import options
     from tenax.crawl.rules import load_rules
     from tenax.text.escaping import quote_shell_word
 
-    settings = await options.load_stored_options(database)
+    settings = await options.load_stored_options(reports)
     if settings is not None and not location.server:
         return options.build_resume_command(location, settings)
 
-    command = await database.get_meta("command")
+    command = await reports.get_meta("command")
     if command:
         return command.decode()
     if location.server:
         return f"{program_name()} worker {location.flags}".rstrip()
-    rules = await load_rules(database)
+    rules = await load_rules(reports)
     seeds = " ".join(map(quote_shell_word, rules.seeds)) if rules else "URL"
     return f"{program_name()} crawl {seeds} {location.flags}".rstrip()
