@@ -229,13 +229,12 @@ async def _open_sharing(config: Config, database: Database, clock: Clock, local_
     """What is shared through Redis. Workers learn through their database which of them cannot reach Redis."""
     if not config.redis.url:
         return None
-    from tenax.database.postgres import PostgresDatabase
     from tenax.hosts.redis import Sharing
 
-    if not isinstance(database, PostgresDatabase):
-        return await Sharing.open(config.redis.url, clock, local_hosts)
-    sharing = await Sharing.open(config.redis.url, clock, local_hosts, database.peers)
-    database.set_cut_off_check(lambda: sharing.is_cut_off)
+    server = database.shared_server
+    sharing = await Sharing.open(config.redis.url, clock, local_hosts, server.peers if server else None)
+    if server is not None:
+        server.set_cut_off_check(lambda: sharing.is_cut_off)
     return sharing
 
 
@@ -243,9 +242,7 @@ def _clock_tasks(clock: Clock, database: Database, sharing: Sharing | None) -> l
     """Compare a clock with its server's time regularly, if `open_clock` chose one."""
     if not isinstance(clock, ShiftedClock):
         return []
-    from tenax.database.postgres import PostgresDatabase
-
-    server = database if isinstance(database, PostgresDatabase) else sharing
+    server = database.shared_server or sharing
     if server is None:
         return []
     return [lambda: follow_server_clock(clock, server.clock_offset_seconds)]

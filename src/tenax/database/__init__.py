@@ -72,6 +72,7 @@ from tenax.model import (
     Event,
     HostRecord,
     Page,
+    Peers,
     Priority,
     Source,
     Task,
@@ -324,8 +325,25 @@ class Records(Reports, Protocol):
         """
 
 
+class SharedServer(Protocol):
+    """The server of a database that many processes share: its time, and what the processes know of each other."""
+
+    def peers(self) -> Peers:
+        """The workers of this database, as last read: every second while the server is available."""
+
+    def set_cut_off_check(self, is_cut_off: Callable[[], bool]) -> None:
+        """Announce to the other workers whether this one cannot reach Redis."""
+
+    async def clock_offset_seconds(self) -> float:
+        """How far the server's clock is ahead of ours; waits for an unavailable server."""
+
+
 class Database(Frontier, Outbox, Records, Protocol):
     """One crawl's database, as its owner has it. Every method may be called from any task of one event loop."""
+
+    @property
+    def shared_server(self) -> SharedServer | None:
+        """None when one process has the database for itself."""
 
     def lost_file(self) -> str:
         """The database file that was deleted, moved or replaced since it was opened; empty when none was. Accesses the
@@ -360,6 +378,7 @@ __all__ = [
     "PriorityFunction",
     "Records",
     "Reports",
+    "SharedServer",
     "Similarity",
     "Status",
     "Task",

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from tenax.clock import Clock
 from tenax.config import DatabaseConfig
-from tenax.database import Admission, PaceRules, Similarity, rows
+from tenax.database import Admission, PaceRules, SharedServer, Similarity, rows
 from tenax.database.admission import EMPTY_BATCH, AdmissionRate, Batch
 from tenax.database.postgres import requeue, schema
 from tenax.database.postgres.checks import correct_clock_rollback, find_problems
@@ -40,7 +40,7 @@ CLOSE_SECONDS = 10.0
 
 
 class PostgresDatabase:
-    """Implements `tenax.database.Database`."""
+    """Implements `tenax.database.Database` and its `SharedServer`."""
 
     def __init__(
         self,
@@ -211,16 +211,17 @@ class PostgresDatabase:
 
     # -- heartbeat ------------------------------------------------------------------------------------------
 
+    @property
+    def shared_server(self) -> SharedServer:
+        return self
+
     def peers(self) -> Peers:
-        """The workers of this database, as last read: every second while the server is available."""
         return self._heartbeat.peers
 
     def set_cut_off_check(self, is_cut_off: Callable[[], bool]) -> None:
-        """Announce to the other workers whether this one cannot reach Redis."""
         self._heartbeat.is_cut_off = is_cut_off
 
     async def clock_offset_seconds(self) -> float:
-        """How far the server's clock is ahead of ours; waits for an unavailable server."""
         return await self._query_connection.run_idempotent(lambda db: schema.clock_offset_seconds(db, self._clock))
 
     async def _run_heartbeat(self) -> None:

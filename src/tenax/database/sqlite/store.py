@@ -318,6 +318,10 @@ class SqliteDatabase:
         self._changed.set()
         return tally["waiting"]
 
+    @property
+    def shared_server(self) -> None:
+        return None
+
     def lost_file(self) -> str:
         return self._identity.find_lost_file()
 
