@@ -7,10 +7,8 @@ import asyncio
 import pytest
 
 from tenax.clock import ManualClock, SteadyClock
-from tenax.database.postgres import PostgresDatabase, migrate
-from tenax.database.postgres.schema import latest_version, migrations
+from tenax.database.postgres import PostgresDatabase
 from tenax.model import Peers
-from tests.contracts.database import candidate
 from tests.database.postgres_databases import Databases, vanish
 
 DEAD_SECONDS = 121.0
@@ -101,16 +99,3 @@ async def test_they_hear_of_each_other_by_themselves(databases: Databases) -> No
 async def test_the_servers_clock_is_compared_again(databases: Databases) -> None:
     database = await databases.open(clock=ManualClock(1000.0))
     assert await database.clock_offset_seconds() == pytest.approx(SteadyClock().now() - 1000.0, abs=30)
-
-
-async def test_a_database_of_the_first_version_is_brought_up_to_date(
-    databases: Databases, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = {1: migrations()[1]}
-    with monkeypatch.context() as patched:
-        patched.setattr("tenax.database.postgres.schema.migrations", lambda: first)
-        assert await migrate(databases.url, databases.config.schema) == (0, 1)
-    assert await migrate(databases.url, databases.config.schema) == (1, latest_version())
-    database = await databases.open()
-    await database.admit([candidate("https://a.test/")])
-    assert database.peers() == Peers(1, 0, databases.clock.now())

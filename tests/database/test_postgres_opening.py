@@ -13,13 +13,11 @@ import pytest
 
 from tenax.clock import ManualClock, SteadyClock
 from tenax.config import DatabaseConfig
-from tenax.database import PageFilter
 from tenax.database.postgres import PostgresDatabase, migrate, server_clock_offset
 from tenax.database.postgres.connection import Address, translate_error
 from tenax.database.postgres.schema import latest_version, migrations
 from tenax.errors import ConfigError, DatabaseNotFound, DatabaseUnavailable, DatabaseUnusable, TenaxError
-from tenax.model import ChangeHistory, PageKind, Reschedule, StoredCopy
-from tests.contracts.database import FixedPace, candidate, claimed, visit_of
+from tests.contracts.database import FixedPace, candidate
 from tests.database.postgres_databases import Databases
 from tests.servers.postgres import PASSWORD, PostgresServer
 from tests.servers.processes import free_port
@@ -203,7 +201,7 @@ async def test_many_workers_may_make_it_at_once(databases: Databases) -> None:
 
 
 async def test_migrations_go_step_by_step_and_only_once(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From every version; here from the latest to a future one."""
+    """From the latest version to a future one."""
     database = await databases.open()
     await database.admit([candidate("https://a.test/")])
     await database.close()
@@ -223,19 +221,6 @@ async def test_migrations_go_step_by_step_and_only_once(databases: Databases, mo
     await set_version(database, before)
 
 
-OLD_PAGE = """
-INSERT INTO host (origin, has_work, ready_at) VALUES ('https://a.test', false, 0);
-INSERT INTO seen SELECT id, 7 FROM host;
-INSERT INTO record (id, host_id, key, discovered_at, last_visit_at, last_visit, content_id, content_length, fetched_at,
-                    duration_ms, page_status, depth, links_count, priority, source, path, state, status, content_type,
-                    content_hash, title, description, kind, charset, charset_source)
-    SELECT 1, id, 7, 1, 1, 2, 3, 5, 1000, 0, 200, 0, 0, 1, 0, '/', 'settled', 'fetched', 'text/html', '\\xab', 'T', '',
-           'page', 'utf-8', '' FROM host;
-INSERT INTO content VALUES (3, 1, '{}', '\\x789c2b4a4d4c01000421019d');
-INSERT INTO tally VALUES (0, 'pages', 1), (0, 'settled', 1), (0, 'hosts', 1), (0, 'admitted', 1);
-"""
-
-
 async def test_a_new_database_is_made_whole_or_not_at_all(
     databases: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,45 +233,6 @@ async def test_a_new_database_is_made_whole_or_not_at_all(
     with pytest.raises(DatabaseNotFound):
         await databases.open(read_only=True)
     await databases.open()
-
-
-async def test_pages_of_the_second_version_can_be_read(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = {number: step for number, step in migrations().items() if number <= 2}
-    with monkeypatch.context() as patched:
-        patched.setattr("tenax.database.postgres.schema.migrations", lambda: steps)
-        await migrate(databases.url, databases.config.schema)
-        earlier = await databases.open()
-        await earlier._query_connection.run_idempotent(lambda db: db.execute(OLD_PAGE))
-        await earlier.close()
-    assert await migrate(databases.url, databases.config.schema) == (2, latest_version())
-    database = await databases.open()
-    (page,) = [page async for page in database.pages(PageFilter(kind="other"))]
-    assert (page.url, page.text, page.article, page.words) == ("https://a.test/", "read", "", 0)
-
-
-async def test_pages_of_the_third_version_are_kept_fresh(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = {number: step for number, step in migrations().items() if number <= 3}
-    page = OLD_PAGE.replace("'page'", "'other'") + "SELECT nextval('number');"
-    with monkeypatch.context() as patched:
-        patched.setattr("tenax.database.postgres.schema.migrations", lambda: steps)
-        await migrate(databases.url, databases.config.schema)
-        earlier = await databases.open()
-        await earlier._query_connection.run_idempotent(lambda db: db.execute(page))
-        await earlier.close()
-    assert await migrate(databases.url, databases.config.schema) == (3, latest_version())
-    database, clock = await databases.open(), databases.clock
-    assert await database.find_problems() == []
-    assert await database.start_recrawl(clock.now()) == 1
-    claim = await claimed(database)
-    assert claim.stored_copy == StoredCopy(1.0, 200, PageKind.OTHER, body_bytes=5, content_hash="ab")
-    change_history = ChangeHistory(clock.now(), b"\x00\x7f\xff" * 10)
-    visit = visit_of(claim, clock, plan=Reschedule(clock.now() + 60, why="calm"))
-    await database.commit(msgspec.structs.replace(visit, change_history=change_history, link_targets=b"packed"))
-    clock.advance(120)
-    stored_copy = (await claimed(database)).stored_copy
-    assert stored_copy is not None and stored_copy.change_history == change_history
-    assert [row.packed async for row in database.links.read_all()] == [b"packed"]
-    assert await database.find_problems() == []
 
 
 async def test_a_migration_that_fails_changes_nothing(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> None:

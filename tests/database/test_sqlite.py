@@ -203,7 +203,7 @@ async def test_another_programs_database(tmp_path: Path, opening: Callable[[Path
 
 
 @pytest.mark.parametrize("opening", [read, write])
-@pytest.mark.parametrize(("version", "words"), [(99, "newer Tenax.*upgrade"), (1, "older Tenax.*another --dir")])
+@pytest.mark.parametrize(("version", "words"), [(99, "newer Tenax.*upgrade"), (0, "older Tenax.*another --dir")])
 async def test_another_version(
     tmp_path: Path, version: int, words: str, opening: Callable[[Path], Awaitable[SqliteDatabase]]
 ) -> None:

@@ -26,7 +26,7 @@ from tenax.database.host_rows import shift_host_times
 from tenax.database.statements import load_statements
 from tenax.errors import DatabaseBusy, DatabaseNotFound, DatabaseUnusable, StorageFull, TenaxError
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 1
 APPLICATION_ID = 0x7E7A_C001  # marks the file as a Tenax database
 
 ROW_BATCH_SIZES = (256, 64, 16, 4, 1)

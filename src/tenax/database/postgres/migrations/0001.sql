@@ -17,7 +17,9 @@ CREATE TABLE worker (
     dead_after_seconds float8 NOT NULL,  -- how long after a heartbeat it counts as alive
     ended_at    float8,             -- from then on it may write nothing
     last_write  bigint NOT NULL DEFAULT 0,  -- number of its last transaction: shows whether it was written when the answer was lost
-    hosts       integer             -- how many it leases, so that others know their share; NULL until it asks for some
+    hosts       integer,            -- how many it leases, so that others know their share; NULL until it asks for some
+    -- It cannot reach Redis, and announces it here: the others leave it its share of every rate limit.
+    is_cut_off  boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 1000);
 
 -- Counters per worker, so that commits never wait for each other; those of ended workers are added to worker 0.
@@ -85,8 +87,8 @@ CREATE TABLE record (
     priority       smallint NOT NULL,
     source         smallint NOT NULL,
     path           text NOT NULL,
-    state          text NOT NULL,   -- waiting, settled, dead
-    status         text NOT NULL,   -- never_crawled, fetched, failed, blocked
+    state          text NOT NULL,
+    status         text NOT NULL,
     error_message  text,
     content_type   text,
     content_hash   bytea,
@@ -101,9 +103,32 @@ CREATE TABLE record (
     last_modified  text,
     stale_why      text,
     chain          bytea,
+    headline       text,
+    authors        text,
+    published      text,            -- ISO 8601
+    words          integer,         -- of the article
+    duplicate_of   bigint,
+    similarity     float8,          -- to that page; 1 for the same text
+    fingerprint    bytea,
+    url_list       text,
+    change_history bytea,
+    validation_status text,
+    rejection_reason  text,
+    canonical_key  bigint,          -- of the canonical URL, when it is another URL of the same site
     UNIQUE (host_id, key)
 ) WITH (fillfactor = 90);
 CREATE INDEX record_dead ON record (id) WHERE state = 'dead';
+CREATE INDEX record_parked ON record (id) WHERE state = 'parked';
+CREATE INDEX record_canonical ON record (canonical_key) WHERE canonical_key IS NOT NULL;
+COMMENT ON COLUMN record.state IS 'waiting, settled, dead, parked';
+COMMENT ON COLUMN record.status IS 'never_crawled, fetched, failed, blocked, rejected';
+COMMENT ON COLUMN record.authors IS 'a JSON array';
+COMMENT ON COLUMN record.duplicate_of IS 'record.id of the earliest page with the same or nearly the same text';
+COMMENT ON COLUMN record.fingerprint IS 'for the similarity comparison; NULL when it was not compared';
+COMMENT ON COLUMN record.url_list IS 'sitemap or feed, for a URL list instead of a page; empty when one is expected';
+COMMENT ON COLUMN record.change_history IS 'ChangeHistory as JSON';
+COMMENT ON COLUMN record.validation_status IS 'of the last answer: valid, soft, hard; NULL when not validated';
+COMMENT ON COLUMN record.rejection_reason IS 'of the last answer; NULL when it was not rejected';
 
 CREATE TABLE visit (
     id bigint PRIMARY KEY, record_id bigint NOT NULL, previous bigint, at bigint NOT NULL, detail bytea NOT NULL
@@ -113,11 +138,20 @@ CREATE TABLE visit (
 CREATE TABLE content (
     id   bigint PRIMARY KEY,
     at   float8 NOT NULL,
-    page bytea NOT NULL,            -- Page as JSON, without text
-    body bytea NOT NULL             -- the text, deflated
+    page bytea NOT NULL,            -- Page as JSON, without its texts
+    body bytea NOT NULL
 );
+COMMENT ON COLUMN content.body IS 'text, article, Markdown and links separated by NUL, deflated';
 ALTER TABLE content ALTER page SET STORAGE EXTERNAL, ALTER body SET STORAGE EXTERNAL;
 ALTER TABLE visit ALTER detail SET STORAGE EXTERNAL;
+
+-- Originals by the hash of their text and by the bands of their fingerprints; a few per key.
+CREATE TABLE duplicate_index (key bigint, record_id bigint, PRIMARY KEY (key, record_id));
+-- The packed links of each page at its last fetch. They are deflated already.
+CREATE TABLE link (record_id bigint PRIMARY KEY, packed bytea NOT NULL);
+ALTER TABLE link ALTER packed SET STORAGE EXTERNAL;
+-- Links cut off by limits: their number per page and limit.
+CREATE TABLE cut_off (record_id bigint, name text, count bigint NOT NULL, PRIMARY KEY (record_id, name));
 
 -- The events, numbered in commit order: a commit with events takes their numbers from the one row of `outbox_end` as
 -- its last step, and others wait for it. So no smaller number appears after a larger one.
@@ -130,12 +164,15 @@ CREATE TABLE budget (host_id bigint, key bigint, used bigint NOT NULL, PRIMARY K
 -- The stored page, unless the last answer was 404 or 410.
 CREATE VIEW stored_copy AS
     SELECT id, CASE WHEN http_status IN (404, 410) THEN asked_at ELSE fetched_at END AS fetched_at,
-           CASE WHEN http_status IN (404, 410) THEN http_status ELSE page_status END AS status,
+           CASE WHEN http_status IN (404, 410) THEN http_status ELSE coalesce(page_status, 200) END AS status,
            CASE WHEN http_status IN (404, 410) THEN NULL ELSE kind END AS kind,
            CASE WHEN http_status IN (404, 410) THEN NULL ELSE etag END AS etag,
            CASE WHEN http_status IN (404, 410) THEN NULL ELSE last_modified END AS last_modified,
-           CASE WHEN http_status IN (404, 410) THEN 0 ELSE content_length END AS content_length
-    FROM record WHERE content_id IS NOT NULL OR http_status IN (404, 410);
+           CASE WHEN http_status IN (404, 410) THEN 0 ELSE coalesce(content_length, 0) END AS content_length,
+           CASE WHEN http_status IN (404, 410) THEN NULL ELSE url_list END AS url_list, change_history,
+           CASE WHEN http_status IN (404, 410) THEN NULL ELSE content_hash END AS content_hash,
+           CASE WHEN http_status IN (404, 410) THEN NULL ELSE fingerprint END AS fingerprint
+    FROM record WHERE content_id IS NOT NULL OR url_list <> '' OR http_status IN (404, 410);
 
 -- Views for users who open the database, under the usual names.
 CREATE VIEW url_frontier AS
@@ -148,7 +185,10 @@ CREATE VIEW crawled_pages AS
            r.error_count, r.error_message, r.discovered_at / 1000.0 AS discovered_at,
            r.last_visit_at / 1000.0 AS crawled_at, r.next_visit_at / 1000.0 AS next_crawl_at,
            r.duration_ms AS crawl_duration_ms, r.fetched_at / 1000.0 AS fetched_at, r.etag, r.last_modified,
-           r.stale_since / 1000.0 AS stale_since, r.stale_why
+           r.stale_since / 1000.0 AS stale_since, r.stale_why,
+           r.kind, r.headline, r.authors, r.published, r.words, r.language,
+           (SELECT oh.origin || o.path FROM record o JOIN host oh ON oh.id = o.host_id WHERE o.id = r.duplicate_of)
+               AS duplicate_of, r.similarity, r.validation_status, r.rejection_reason
     FROM record r JOIN host h ON h.id = r.host_id;
 CREATE VIEW domains AS
     SELECT h.origin AS domain, convert_from(r.copy, 'UTF8')::json ->> 'text' AS robots_txt,
