@@ -15,6 +15,7 @@ from typing import NamedTuple
 from tenax.database import rows
 from tenax.database.rows import milliseconds, url_origin
 from tenax.database.schedule import Entry
+from tenax.database.visit_rows import Effects, PendingVisit
 from tenax.model import LINK_STEPS, SECONDS_PER_POINT, Candidate, in_link_points, limit_refusals
 
 
@@ -175,6 +176,16 @@ class Batch(NamedTuple):
 
 
 EMPTY_BATCH = Batch((), None, 0)
+
+
+def visit_batches(visits: Sequence[PendingVisit], effects: Effects) -> list[Batch]:
+    """The candidates of each visit."""
+    return [
+        Batch(candidates, record_id, one.host_id, one.entry.record_id is None, link_counts)
+        for one, candidates, record_id, link_counts in zip(
+            visits, effects.candidates, effects.record_ids, effects.link_counts, strict=True
+        )
+    ]
 
 
 def build_entry(

@@ -10,6 +10,10 @@ from tenax.model import HostRecord, RobotsCopy
 
 MAX_REMEMBERED_HOSTS = 10_000
 """Beyond this, robots.txt files are written again."""
+CLOCK_TOLERANCE_SECONDS = 120.0
+"""A clock set back by less is ignored: the shift of stored times scans the whole queue."""
+HOST_BATCH_SIZE = 5000
+"""Hosts whose times are shifted at once."""
 
 
 class StoredRobotsHashes:

@@ -1,11 +1,39 @@
-"""Named SQL statements of a backend, and the integrity checks that are the same for every backend."""
+"""Named SQL statements of a backend, and what every backend does with its own: batches of rows, integrity checks."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from pkgutil import get_data
+from typing import Protocol, TypeVar
 
-from tenax.model import NEEDS_BROWSER
+from tenax.database import PriorityFunction, rows
+from tenax.model import NEEDS_BROWSER, Priority
+
+ROW_BATCH_SIZE = 500
+"""Rows with links read at once."""
+STATE_BATCH_SIZE = 1000
+"""URLs whose states are looked up at once."""
+RECORD_BATCH_SIZE = 5000
+"""Records queued again in one transaction: lets others write in between, and bounds memory."""
+TASK_BATCH_SIZE = 5000
+"""Waiting tasks read in one transaction."""
+ROUND_KEY = "round_began"
+"""The meta key of the time when the current round of visits began, in milliseconds."""
+
+QueueKey = tuple[int, int, int, int]
+"""Primary key of the queue: host, rank, due time and key."""
+FIRST_KEY: QueueKey = (-1, 0, 0, 0)
+
+
+class OfRecord(Protocol):
+    """A row that belongs to a record."""
+
+    @property
+    def record_id(self) -> int: ...
+
+
+R = TypeVar("R", bound=OfRecord)
 
 
 def load_statements(package: str) -> dict[str, str]:
@@ -14,6 +42,39 @@ def load_statements(package: str) -> dict[str, str]:
     assert text is not None, "it comes with the package"
     blocks = re.split(r"^-- name: (\w+)\n", text.decode(), flags=re.MULTILINE)[1:]
     return dict(zip(blocks[::2], (block.strip() for block in blocks[1::2]), strict=True))
+
+
+async def iterate_records(read_after: Callable[[int], Awaitable[Sequence[R]]]) -> AsyncIterator[R]:
+    """Every row, in the order of the records. `read_after` reads the next ones after a record id."""
+    last = 0
+    while found := await read_after(last):
+        for one in found:
+            yield one
+        last = found[-1].record_id
+
+
+async def change_all_ranks(change_part: Callable[[QueueKey], Awaitable[tuple[QueueKey, int] | None]]) -> int:
+    """Go through the queue; returns how many ranks changed.
+
+    `change_part` changes those of the next waiting tasks after a key; returns the last key and how many changed, or
+    None at the end.
+    """
+    changed, last = 0, FIRST_KEY
+    while (part := await change_part(last)) is not None:
+        last, count = part
+        changed += count
+    return changed
+
+
+def rank_changes(
+    tasks: Iterable[tuple[int, int, int, int, str, int]], choose_priority: PriorityFunction
+) -> list[tuple[int, int, int, int, int]]:
+    """The queue keys of the tasks that get another rank, each with that rank. A task is its key, URL and source."""
+    return [
+        (host_id, rank, due, key, better)
+        for host_id, rank, due, key, url, source in tasks
+        if (better := 3 - choose_priority(url, rows.SOURCES[source], Priority(3 - rank))) != rank
+    ]
 
 
 CHECKS = {

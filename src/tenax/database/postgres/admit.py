@@ -22,8 +22,7 @@ from tenax.database.admission import (
     cut_off_rows,
 )
 from tenax.database.postgres.connection import Connection
-from tenax.database.postgres.schema import queries
-from tenax.database.postgres.write_visits import write_rows
+from tenax.database.postgres.schema import queries, write_rows
 from tenax.database.schedule import Entry
 from tenax.model import Budget, Candidate, Source
 

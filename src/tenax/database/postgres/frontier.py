@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple
 
 from tenax import logs
 from tenax.clock import Clock
 from tenax.config import DatabaseConfig
-from tenax.database import rows
+from tenax.database.claims import ActiveClaim, ActiveClaims
 from tenax.database.postgres.connection import Connection, ConnectionLost, PostgresConnection, TransactionConflict
 from tenax.database.postgres.host_window import Window
 from tenax.database.postgres.worker import LeasedSchedule, Worker, WorkerEnded
-from tenax.database.schedule import Entry, Slot
-from tenax.errors import DatabaseUnusable, LeaseLost
-from tenax.model import Claim, Lease
+from tenax.database.schedule import Entry
+from tenax.errors import DatabaseUnusable
+from tenax.model import Claim
 from tenax.runtime.cancellation import cancel_and_wait
 
 log = logs.logger(__name__)
@@ -28,14 +27,6 @@ NOTIFY_INTERVAL_SECONDS = 0.1
 """Maximum rate of notifications about new work; workers also poll every second."""
 
 
-class ActiveClaim(NamedTuple):
-    """A claim with its slot and queue entry."""
-
-    claim: Claim
-    slot: Slot
-    entry: Entry
-
-
 class Frontier:
     """Serves claims from memory and keeps it filled."""
 
@@ -44,6 +35,7 @@ class Frontier:
         worker: Worker,
         window: Window,
         schedule: LeasedSchedule,
+        *,
         write_connection: PostgresConnection,
         query_connection: PostgresConnection,
         config: DatabaseConfig,
@@ -60,8 +52,7 @@ class Frontier:
         self._clock = clock
         self._on_failure = on_failure
         self._channel = f"tenax_{config.schema}"
-        self._claims: dict[int, ActiveClaim] = {}
-        self._lease_number = 0
+        self._claims = ActiveClaims(schedule, config.lease_seconds)
         self._has_claimed = False
         self._refill_task: asyncio.Task[None] | None = None
         self._notify_task: asyncio.Task[None] | None = None
@@ -73,7 +64,7 @@ class Frontier:
 
     async def claim(self) -> Claim | None:
         self._has_claimed = True
-        self._expire_claims(self._clock.now())
+        self._claims.expire(self._clock.now())
         for _ in range(3):
             if self._write_connection.is_unavailable:
                 return None
@@ -85,24 +76,11 @@ class Frontier:
             if taken is not None:
                 if is_due:
                     self.start_refill()
-                return self._make_claim(*taken, now)
+                return self._claims.begin(*taken, self._worker.id, now, self._worker.alive_until)
             if not is_due:
                 return None
             await asyncio.wait({self.start_refill()}, timeout=REFILL_WAIT_SECONDS)
         return None
-
-    def _make_claim(self, slot: Slot, entry: Entry, now: float) -> Claim:
-        self._lease_number += 1
-        lease = Lease(
-            epoch=self._worker.id,
-            number=self._lease_number,
-            expires_at=now + self._config.lease_seconds,
-            host_until=self._worker.alive_until,
-        )
-        task = rows.task_from_entry(entry, slot.record.origin)
-        claim = Claim(task=task, host=slot.record, lease=lease, stored_copy=entry.stored_copy, waiting=slot.waiting)
-        self._claims[lease.number] = ActiveClaim(claim, slot, entry)
-        return claim
 
     async def wait_for_work(self, timeout_seconds: float) -> None:
         inside = self._schedule.next_claim_at()
@@ -116,15 +94,10 @@ class Frontier:
 
     def end_claim(self, claim: Claim) -> ActiveClaim:
         """End a claim by a commit. Raises `LeaseLost`."""
-        active = self._claims.get(claim.lease.number)
-        if active is None or claim.lease.epoch != self._worker.id:
-            raise LeaseLost(f"the claim on {claim.task.url} is void; its visit was not written")
-        return self._claims.pop(claim.lease.number)
+        return self._claims.end(claim, self._worker.id)
 
     def release(self, claim: Claim) -> None:
-        with suppress(LeaseLost):
-            active = self.end_claim(claim)
-            self._schedule.put_back(active.slot, active.entry, self._clock.now())
+        if self._claims.release(claim, self._worker.id, self._clock.now()):
             self._changed.set()
 
     def next_claim_at(self) -> float | None:
@@ -146,12 +119,6 @@ class Frontier:
     def wake_waiters(self) -> None:
         """Make callers of `wait_for_work` look again."""
         self._changed.set()
-
-    def _expire_claims(self, now: float) -> None:
-        # All leases have the same length, so the oldest expires first.
-        while self._claims and (first := next(iter(self._claims.values()))).claim.lease.expires_at <= now:
-            del self._claims[first.claim.lease.number]
-            self._schedule.put_back(first.slot, first.entry, first.claim.lease.expires_at)
 
     # -- refilling ------------------------------------------------------------------------------------------
 

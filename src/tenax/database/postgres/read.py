@@ -33,7 +33,16 @@ from tenax.database.report_rows import (
     horizon_ends,
 )
 from tenax.database.schedule import Entry
-from tenax.model import CanonicalCopy, Cursor, Event, HostRecord, Page, Priority
+from tenax.database.statements import (
+    ROW_BATCH_SIZE,
+    STATE_BATCH_SIZE,
+    TASK_BATCH_SIZE,
+    QueueKey,
+    change_all_ranks,
+    iterate_records,
+    rank_changes,
+)
+from tenax.model import CanonicalCopy, Cursor, Event, HostRecord, Page
 
 EXACT_COUNT_LIMIT = 2_000_000
 """Only a sample of a larger queue is counted to find the hosts with the most tasks."""
@@ -210,14 +219,6 @@ def _glob_part_regex(part: str) -> str:
 
 
 T = TypeVar("T")
-QueueKey = tuple[int, int, int, int]
-"""Primary key of the queue: host, rank, due time and key."""
-
-ROW_BATCH_SIZE = 500
-STATE_BATCH_SIZE = 1000
-TASK_BATCH_SIZE = 5000
-"""Waiting tasks read in one transaction."""
-FIRST_KEY: QueueKey = (-1, 0, 0, 0)
 
 
 class RunInTransaction(Protocol):
@@ -235,12 +236,9 @@ class PostgresLinks:
         self._sql = queries()
         self._url_key = rows.make_url_key(secret)
 
-    async def read_all(self, *, with_url_lists: bool = False) -> AsyncIterator[PageLinks]:
-        last = 0
-        while found := await self._connection.run_idempotent(partial(self._links_after, last, with_url_lists)):
-            for page in found:
-                yield page
-            last = found[-1].record_id
+    def read_all(self, *, with_url_lists: bool = False) -> AsyncIterator[PageLinks]:
+        run = self._connection.run_idempotent
+        return iterate_records(lambda last: run(partial(self._links_after, last, with_url_lists)))
 
     async def _links_after(self, last: int, with_url_lists: bool, db: Connection) -> list[PageLinks]:
         return [
@@ -265,13 +263,9 @@ class PostgresLinks:
         return await db.fetch(self._sql["states_get"], origins, keys)
 
     async def prioritize(self, choose_priority: PriorityFunction) -> int:
-        changed, last = 0, FIRST_KEY
-        while True:
-            part = await self._run_in_transaction(partial(self._update_ranks, last, choose_priority))
-            if part is None:
-                return changed
-            last, count = part
-            changed += count
+        return await change_all_ranks(
+            lambda last: self._run_in_transaction(partial(self._update_ranks, last, choose_priority))
+        )
 
     async def _update_ranks(
         self, last: QueueKey, choose_priority: PriorityFunction, db: Connection
@@ -280,11 +274,7 @@ class PostgresLinks:
         found = await db.fetch(self._sql["waiting_after"], *last, TASK_BATCH_SIZE)
         if not found:
             return None
-        changes = [
-            (host_id, rank, due, key, better)
-            for host_id, rank, due, key, url, source in found
-            if (better := 3 - choose_priority(url, rows.SOURCES[source], Priority(3 - rank))) != rank
-        ]
+        changes = rank_changes((tuple(task) for task in found), choose_priority)
         # A worker that leases a host identifies its tasks by rank; changing it would lose them.
         hosts = sorted({change[0] for change in changes})
         unleased = {row["id"] for row in await db.fetch(self._sql["hosts_lock_unleased"], hosts)}

@@ -9,22 +9,18 @@ from functools import partial
 from tenax.clock import Clock
 from tenax.database import CutOffPage, ParkedRedirect, rows
 from tenax.database.postgres.connection import Connection, PostgresConnection, Row
-from tenax.database.postgres.read import ROW_BATCH_SIZE, RunInTransaction
-from tenax.database.postgres.schema import queries
+from tenax.database.postgres.read import RunInTransaction
+from tenax.database.postgres.schema import queries, write_rows
 from tenax.database.postgres.transactions import add_to_tally
-from tenax.database.postgres.write_visits import write_rows
 from tenax.database.report_rows import cut_off_page_from_row, redirect_from_row
 from tenax.database.rows import milliseconds
+from tenax.database.statements import RECORD_BATCH_SIZE, ROUND_KEY, ROW_BATCH_SIZE, iterate_records
 from tenax.model import NEEDS_BROWSER, Candidate, Source
 
-RECORD_BATCH_SIZE = 5000
-"""Records per transaction: lets others write in between, and bounds memory."""
 URL_BATCH_SIZE = 500
 """URLs per transaction."""
 QUEUE_COLUMNS = 13
 """Leading columns of a returned row that are its queue row; the previous state may follow."""
-ROUND_KEY = "round_began"
-"""The meta key of the time when the current round of visits began, in milliseconds."""
 
 
 class RequeueStep:
@@ -145,12 +141,8 @@ class PostgresCutOffs:
         self._run_requeue = run_requeue
         self._sql = queries()
 
-    async def pages(self) -> AsyncIterator[CutOffPage]:
-        last = 0
-        while found := await self._connection.run_idempotent(partial(self._pages_after, last)):
-            for page in found:
-                yield page
-            last = found[-1].record_id
+    def pages(self) -> AsyncIterator[CutOffPage]:
+        return iterate_records(lambda last: self._connection.run_idempotent(partial(self._pages_after, last)))
 
     async def _pages_after(self, last: int, db: Connection) -> list[CutOffPage]:
         found = await db.fetch(self._sql["cut_off_after"], last, ROW_BATCH_SIZE)
@@ -167,12 +159,8 @@ class PostgresCutOffs:
         await write_rows(db, "cut_off_clear", [(record, True) for record in sorted(remaining)])
         await write_rows(db, "cut_off_add", sorted(added))
 
-    async def redirects(self) -> AsyncIterator[ParkedRedirect]:
-        last = 0
-        while found := await self._connection.run_idempotent(partial(self._redirects_after, last)):
-            for one in found:
-                yield one
-            last = found[-1].record_id
+    def redirects(self) -> AsyncIterator[ParkedRedirect]:
+        return iterate_records(lambda last: self._connection.run_idempotent(partial(self._redirects_after, last)))
 
     async def _redirects_after(self, last: int, db: Connection) -> list[ParkedRedirect]:
         return [

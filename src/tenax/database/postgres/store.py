@@ -10,14 +10,15 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from tenax.clock import Clock
 from tenax.config import DatabaseConfig
 from tenax.database import Admission, PaceRules, SharedServer, Similarity, rows
-from tenax.database.admission import EMPTY_BATCH, AdmissionRate, Batch
+from tenax.database.admission import AdmissionRate, Batch
+from tenax.database.claims import PendingCommit
 from tenax.database.postgres import requeue, schema
-from tenax.database.postgres.checks import correct_clock_rollback, find_problems
 from tenax.database.postgres.connection import FIXED_PLAN_SETTINGS, Address, Connection, PostgresConnection
 from tenax.database.postgres.frontier import Frontier
 from tenax.database.postgres.heartbeat import HEARTBEAT_LOOP_SECONDS, Heartbeat, Leader
@@ -25,16 +26,16 @@ from tenax.database.postgres.host_window import Window
 from tenax.database.postgres.read import PostgresLinks, Reader, read_tally
 from tenax.database.postgres.reconnect import RETRY_SECONDS, Breaker
 from tenax.database.postgres.requeue import PostgresCutOffs, RunStep
-from tenax.database.postgres.schema import queries
-from tenax.database.postgres.transactions import GroupCommit, PendingCommit, Writer, WriteResult
+from tenax.database.postgres.schema import correct_clock_rollback, find_problems, queries
+from tenax.database.postgres.transactions import GroupCommit, Writer, WriteResult
 from tenax.database.postgres.visited import VisitedFilter, VisitedSet, read_member_encoder
 from tenax.database.postgres.worker import LeasedSchedule, Worker, WorkerEnded, wrap_plain_write
 from tenax.database.reports import Counts, DeadLetterRecord, DueTasks, PageFilter, Status, UrlHistory
-from tenax.database.visit_rows import PendingVisit
 from tenax.errors import DatabaseUnusable
 from tenax.model import Candidate, CanonicalCopy, Claim, Cursor, Event, HostRecord, Page, Peers, Visit
 
 T = TypeVar("T")
+WriterFactory = Callable[[bytes, VisitedFilter | None], Writer]
 
 CLOSE_SECONDS = 10.0
 
@@ -48,19 +49,17 @@ class PostgresDatabase:
         config: DatabaseConfig,
         clock: Clock,
         pace_rules: PaceRules,
-        links_per_second: float,
-        read_only: bool,
+        make_writer: WriterFactory,
         visited_set: VisitedSet | None,
-        similarity: Similarity | None,
+        read_only: bool,
     ) -> None:
         address = Address(url, config.schema)
         self._config = config
         self._clock = clock
         self._pace_rules = pace_rules
         self._read_only = read_only
-        self._links_per_second = links_per_second
         self._visited_set = visited_set
-        self._similarity = similarity
+        self._make_writer = make_writer
         self._visited_filter: VisitedFilter | None = None
         if read_only:
             self._query_connection = PostgresConnection(
@@ -98,7 +97,8 @@ class PostgresDatabase:
         `visited_set` may save lookups of URLs that others have admitted; it is closed with the database.
         Without `similarity` there is no search for duplicates.
         """
-        database = cls(url, config, clock, pace_rules, links_per_second, read_only, visited_set, similarity)
+        new_writer = partial(Writer, admission_rate=AdmissionRate(links_per_second), similarity=similarity)
+        database = cls(url, config, clock, pace_rules, new_writer, visited_set, read_only)
         try:
             await database._connect()
         except BaseException:
@@ -131,17 +131,17 @@ class PostgresDatabase:
         self._url_key = rows.make_url_key(secret)
         self.links = PostgresLinks(self._query_connection, secret, self._run_in_transaction)
         self.cut_offs = PostgresCutOffs(self._query_connection, self._run_in_transaction, clock, self._run_requeue)
-        self._writer = Writer(secret, AdmissionRate(self._links_per_second), self._visited_filter, self._similarity)
+        self._writer = self._make_writer(secret, self._visited_filter)
         self._worker = Worker(self._write_connection, config, clock, self._pace_rules)
         self._window = Window(self._worker, self._schedule, self._writer, clock, config.window_hosts)
         self._frontier = Frontier(
-            self._worker, self._window, self._schedule, self._write_connection, self._query_connection, config, clock,
-            self._fail,
+            self._worker, self._window, self._schedule, write_connection=self._write_connection,
+            query_connection=self._query_connection, config=config, clock=clock, on_failure=self._fail,
         )  # fmt: skip
         self._heartbeat = Heartbeat(self._worker, self._window, self._frontier, self._write_connection, config, clock)
         self._group_commit = GroupCommit(
             self._worker, self._writer, self._schedule, config, clock,
-            self._on_written, self._frontier.rejoin, self._fail,
+            on_written=self._on_written, on_ended=self._frontier.rejoin, on_failure=self._fail,
         )  # fmt: skip
 
     async def _join(self) -> None:
@@ -182,9 +182,7 @@ class PostgresDatabase:
 
     async def commit(self, visit: Visit) -> Admission:
         self._raise_if_failed()
-        active = self._frontier.end_claim(visit.claim)
-        pending_visit = PendingVisit(visit, active.slot.host_id, active.entry)
-        return await self._group_commit.submit(PendingCommit(EMPTY_BATCH, pending_visit, active.slot))
+        return await self._group_commit.submit(PendingCommit.from_visit(visit, self._frontier.end_claim(visit.claim)))
 
     async def release(self, claim: Claim) -> None:
         self._frontier.release(claim)

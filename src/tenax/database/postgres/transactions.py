@@ -11,14 +11,15 @@ from tenax import logs
 from tenax.clock import Clock
 from tenax.config import DatabaseConfig
 from tenax.database import Admission, Similarity, rows
-from tenax.database.admission import AdmissionRate, Batch, LoadedKeys
+from tenax.database.admission import AdmissionRate, Batch, LoadedKeys, visit_batches
+from tenax.database.claims import PendingCommit, complete_visits, split_group, visits_and_batches
 from tenax.database.postgres.admit import AdmitResult, Admitter
 from tenax.database.postgres.connection import Connection, InvalidText
 from tenax.database.postgres.schema import queries
 from tenax.database.postgres.visited import VisitedFilter
 from tenax.database.postgres.worker import LeasedSchedule, Worker, WorkerEnded
 from tenax.database.postgres.write_visits import VisitWriter, expedite_changed_pages
-from tenax.database.schedule import Entry, Slot
+from tenax.database.schedule import Entry
 from tenax.database.visit_rows import Effects, PendingVisit, mark_duplicates
 from tenax.errors import CommitUnknown, DatabaseUnusable, LeaseLost
 from tenax.model import Candidate, RobotsCopy, Visit
@@ -48,9 +49,10 @@ class Writer:
     def __init__(
         self,
         secret: bytes,
+        visited_filter: VisitedFilter | None,
+        *,
         admission_rate: AdmissionRate,
-        visited_filter: VisitedFilter | None = None,
-        similarity: Similarity | None = None,
+        similarity: Similarity | None,
     ) -> None:
         self._visit_writer = VisitWriter(similarity)
         self._visited_filter = visited_filter
@@ -69,6 +71,7 @@ class Writer:
         worker_id: int,
         visits: Sequence[PendingVisit],
         other_batches: Sequence[Batch],
+        *,
         own_hosts: Collection[int],
         loaded_keys: LoadedKeys,
         now: float,
@@ -79,14 +82,8 @@ class Writer:
         `outbox_statements` must follow as its last step.
         """
         effects = await self._visit_writer.write_visits(db, visits)
-        batches = [
-            Batch(candidates, record, one.host_id, one.entry.record_id is None, linked)
-            for one, candidates, record, linked in zip(
-                visits, effects.candidates, effects.record_ids, effects.link_counts, strict=True
-            )
-        ]
+        batches = [*visit_batches(visits, effects), *other_batches]
         self._admitter.forget_visited(one.visit.claim.task.url for one in visits)
-        batches.extend(other_batches)
         admitted = await self._admitter.admit(db, batches, own_hosts, loaded_keys, now, filter_hits)
         effects.arrivals += await expedite_changed_pages(db, visits, self._url_key, now)
         admitted = admitted._replace(admissions=mark_duplicates(admitted.admissions, effects, visits))
@@ -133,30 +130,6 @@ def make_storable(visit: Visit) -> Visit:
 log = logs.logger(__name__)
 
 
-class PendingCommit:
-    """A commit that waits for its group: a visit, or candidates outside of a visit."""
-
-    def __init__(self, batch: Batch, pending_visit: PendingVisit | None = None, slot: Slot | None = None) -> None:
-        self.batch = batch
-        self.pending_visit = pending_visit
-        self.slot = slot
-        self.done: asyncio.Future[Admission] = asyncio.get_running_loop().create_future()
-        self.is_abandoned = False
-
-    @property
-    def expires_at(self) -> float:
-        return self.pending_visit.visit.claim.lease.expires_at if self.pending_visit is not None else float("inf")
-
-    @property
-    def candidates(self) -> Sequence[Candidate]:
-        return self.pending_visit.visit.candidates if self.pending_visit is not None else self.batch.candidates
-
-    def fail(self, error: BaseException) -> None:
-        if not self.done.done():
-            self.done.set_exception(error)
-            self.done.exception()  # retrieved, because the caller may be gone
-
-
 class GroupCommit:
     """Gathers commits and writes one group at a time, so the next one grows meanwhile."""
 
@@ -167,6 +140,7 @@ class GroupCommit:
         schedule: LeasedSchedule,
         config: DatabaseConfig,
         clock: Clock,
+        *,
         on_written: Callable[[WriteResult], None],
         on_ended: Callable[[int], Awaitable[None]],
         on_failure: Callable[[BaseException], None],
@@ -219,9 +193,7 @@ class GroupCommit:
         if self._config.group_seconds:
             await asyncio.sleep(self._config.group_seconds)
         while self._pending:
-            most = self._config.group_visits
-            self._group, self._pending = self._pending[:most], self._pending[most:]
-            self._group.sort(key=lambda one: one.pending_visit is None)
+            self._group, self._pending = split_group(self._pending, self._config.group_visits)
             try:
                 await self._write_group(self._group)
             except asyncio.CancelledError:
@@ -265,17 +237,17 @@ class GroupCommit:
                     raise WorkerEnded(one.pending_visit.visit.claim.lease.epoch)
             self._is_sent = False  # an earlier COMMIT failed, or this would not run again
             self._return_abandoned(group)
-            visits = [one.pending_visit for one in group if one.pending_visit is not None]
+            visits, batches = visits_and_batches(group)
             applied = await self._writer.apply(
                 db,
                 self._worker.id,
                 visits,
-                [one.batch for one in group if one.pending_visit is None],
-                self._schedule.host_ids,
+                batches,
+                own_hosts=self._schedule.host_ids,
                 # No task is loaded meanwhile: refilling the window needs this connection.
-                self._schedule.loaded_keys({one.host_id for one in visits}),
-                self._clock.now(),
-                filter_hits,
+                loaded_keys=self._schedule.loaded_keys({one.host_id for one in visits}),
+                now=self._clock.now(),
+                filter_hits=filter_hits,
             )
             self._is_sent = True  # by the caller, next
             return applied, outbox_statements([news.content_id for news in applied.effects.events])
@@ -291,14 +263,11 @@ class GroupCommit:
 
     def _on_committed(self, group: list[PendingCommit], result: WriteResult) -> None:
         self._writer.on_commit(result)
-        for one in group:
-            if one.pending_visit is not None and one.slot is not None:
-                self._schedule.complete_visit(one.slot, one.pending_visit.entry.key, one.pending_visit.visit.host)
+        complete_visits(self._schedule, group)
         self._on_written(result)
         for one, admission in zip(group, result.admissions, strict=True):
-            if not one.done.done():
-                one.done.set_result(admission)
-            elif one.is_abandoned:
+            one.finish(admission)
+            if one.is_abandoned:
                 log.info("abandoned commit was written", url=_commit_url(one))
 
 

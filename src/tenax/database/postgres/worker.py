@@ -20,10 +20,9 @@ from tenax import logs
 from tenax.clock import Clock
 from tenax.config import DatabaseConfig
 from tenax.database import PaceRules, rows
-from tenax.database.postgres.checks import CLOCK_TOLERANCE_SECONDS
+from tenax.database.host_rows import CLOCK_TOLERANCE_SECONDS
 from tenax.database.postgres.connection import Connection, ConnectionLost, PostgresConnection, TransactionConflict
-from tenax.database.postgres.schema import queries
-from tenax.database.postgres.write_visits import write_rows
+from tenax.database.postgres.schema import queries, write_rows
 from tenax.database.schedule import Entry, Schedule, Slot, window_cost
 from tenax.model import HostRecord
 

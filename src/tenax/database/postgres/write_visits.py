@@ -9,14 +9,13 @@ from tenax.database import Similarity, rows
 from tenax.database.duplicates import MAX_PAGES_PER_KEY, DuplicateSearch, Original
 from tenax.database.host_rows import StoredRobotsHashes
 from tenax.database.postgres.connection import Connection
-from tenax.database.postgres.schema import queries
+from tenax.database.postgres.schema import queries, write_rows
 from tenax.database.rows import milliseconds
 from tenax.database.schedule import Entry
 from tenax.database.visit_rows import (
     Effects,
     NewIds,
     PendingVisit,
-    RowValues,
     StoredPage,
     build_duplicate_keys,
     compute_effects,
@@ -29,12 +28,6 @@ ID_BLOCK_SIZE = 4096
 """Ids per value of the sequence; as in its migration."""
 IDS_PER_VISIT = 3
 """For the record, the visit and the content."""
-
-
-async def write_rows(db: Connection, name: str, values: Sequence[RowValues]) -> None:
-    """Write many rows by one statement that takes an array per column."""
-    if values:
-        await db.execute(queries()[name], *zip(*values, strict=True))
 
 
 class VisitWriter:

@@ -35,7 +35,16 @@ from tenax.database.report_rows import (
 )
 from tenax.database.schedule import RANKS, Entry, Schedule
 from tenax.database.sqlite.schema import key_secret, queries, transaction
-from tenax.model import CanonicalCopy, Cursor, Event, HostRecord, Page, Priority
+from tenax.database.statements import (
+    ROW_BATCH_SIZE,
+    STATE_BATCH_SIZE,
+    TASK_BATCH_SIZE,
+    QueueKey,
+    change_all_ranks,
+    iterate_records,
+    rank_changes,
+)
+from tenax.model import CanonicalCopy, Cursor, Event, HostRecord, Page
 
 
 class Reader:
@@ -211,14 +220,6 @@ class RecentEvents:
 
 
 T = TypeVar("T")
-QueueKey = tuple[int, int, int, int]
-"""Primary key of the queue: host, rank, due time and key."""
-
-ROW_BATCH_SIZE = 500
-STATE_BATCH_SIZE = 1000
-TASK_BATCH_SIZE = 5000
-"""Waiting tasks read in one transaction."""
-FIRST_KEY: QueueKey = (-1, 0, 0, 0)
 
 
 class RunInThread(Protocol):
@@ -237,12 +238,8 @@ class SqliteLinks:
         self._sql = queries()
         self._url_key = rows.make_url_key(key_secret(connection))
 
-    async def read_all(self, *, with_url_lists: bool = False) -> AsyncIterator[PageLinks]:
-        last = 0
-        while found := await self._run_in_thread(partial(self._links_after, last, with_url_lists)):
-            for page in found:
-                yield page
-            last = found[-1].record_id
+    def read_all(self, *, with_url_lists: bool = False) -> AsyncIterator[PageLinks]:
+        return iterate_records(lambda last: self._run_in_thread(partial(self._links_after, last, with_url_lists)))
 
     def _links_after(self, last: int, with_url_lists: bool) -> list[PageLinks]:
         found = self._db.execute(self._sql["links_after"], (last, with_url_lists, ROW_BATCH_SIZE))
@@ -268,16 +265,12 @@ class SqliteLinks:
         return self._db.execute(self._sql["states_get"], (requested,)).fetchall()
 
     async def prioritize(self, choose_priority: PriorityFunction) -> int:
-        changed, last = 0, FIRST_KEY
-        while True:
+        async def change_part(last: QueueKey) -> tuple[QueueKey, int] | None:
             # Tasks in the window are identified by their rank; changing it in the file would lose them.
-            part = await self._run_in_thread(
-                partial(self._update_ranks, last, choose_priority, frozenset(self._schedule.host_ids))
-            )
-            if part is None:
-                return changed
-            last, count = part
-            changed += count
+            in_window = frozenset(self._schedule.host_ids)
+            return await self._run_in_thread(partial(self._update_ranks, last, choose_priority, in_window))
+
+        return await change_all_ranks(change_part)
 
     def _update_ranks(
         self, last: QueueKey, choose_priority: PriorityFunction, in_window: Collection[int]
@@ -287,11 +280,6 @@ class SqliteLinks:
             found = self._db.execute(self._sql["waiting_after"], (*last, TASK_BATCH_SIZE)).fetchall()
             if not found:
                 return None
-            changes = [
-                (host_id, rank, due, key, better)
-                for host_id, rank, due, key, url, source in found
-                if host_id not in in_window
-                and (better := 3 - choose_priority(url, rows.SOURCES[source], Priority(3 - rank))) != rank
-            ]
+            changes = rank_changes((task for task in found if task[0] not in in_window), choose_priority)
             self._db.execute(self._sql["queue_rank"], (rows.encode(changes).decode(),))
         return found[-1][:4], len(changes)

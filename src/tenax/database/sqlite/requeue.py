@@ -12,13 +12,10 @@ from tenax.database import CutOffPage, ParkedRedirect, rows
 from tenax.database.report_rows import cut_off_page_from_row, redirect_from_row
 from tenax.database.rows import milliseconds
 from tenax.database.schedule import Entry
-from tenax.database.sqlite.read import ROW_BATCH_SIZE, RunInThread
+from tenax.database.sqlite.read import RunInThread
 from tenax.database.sqlite.schema import queries, transaction, write_rows
-from tenax.database.sqlite.write_visits import ROUND_KEY
+from tenax.database.statements import RECORD_BATCH_SIZE, ROUND_KEY, ROW_BATCH_SIZE, iterate_records
 from tenax.model import Candidate, Source
-
-RECORD_BATCH_SIZE = 5000
-"""Records per transaction: lets others write in between, and bounds memory."""
 
 
 def replay(db: sqlite3.Connection, urls: Sequence[str] | None, needs_browser: bool, now: float) -> Counter[str]:
@@ -138,12 +135,8 @@ class SqliteCutOffs:
         self._requeue_tasks = requeue_tasks
         self._sql = queries()
 
-    async def pages(self) -> AsyncIterator[CutOffPage]:
-        last = 0
-        while found := await self._run_in_thread(partial(self._pages_after, last)):
-            for page in found:
-                yield page
-            last = found[-1].record_id
+    def pages(self) -> AsyncIterator[CutOffPage]:
+        return iterate_records(lambda last: self._run_in_thread(partial(self._pages_after, last)))
 
     def _pages_after(self, last: int) -> list[CutOffPage]:
         found = self._db.execute(self._sql["cut_off_after"], (last, ROW_BATCH_SIZE))
@@ -161,12 +154,8 @@ class SqliteCutOffs:
             self._db.executemany(self._sql["cut_off_clear"], [(record, True) for record in remaining])
             write_rows(self._db, "cut_off_add", added)
 
-    async def redirects(self) -> AsyncIterator[ParkedRedirect]:
-        last = 0
-        while found := await self._run_in_thread(partial(self._redirects_after, last)):
-            for one in found:
-                yield one
-            last = found[-1].record_id
+    def redirects(self) -> AsyncIterator[ParkedRedirect]:
+        return iterate_records(lambda last: self._run_in_thread(partial(self._redirects_after, last)))
 
     def _redirects_after(self, last: int) -> list[ParkedRedirect]:
         return [

@@ -22,7 +22,7 @@ from typing import IO, Any
 from tenax import logs
 from tenax.config import DatabaseConfig
 from tenax.database import rows, statements
-from tenax.database.host_rows import shift_host_times
+from tenax.database.host_rows import CLOCK_TOLERANCE_SECONDS, HOST_BATCH_SIZE, shift_host_times
 from tenax.database.statements import load_statements
 from tenax.errors import DatabaseBusy, DatabaseNotFound, DatabaseUnusable, StorageFull, TenaxError
 
@@ -351,10 +351,7 @@ def _identity(file: Path) -> tuple[int, int]:
 
 LAST_TIME_KEY = "seen_at"
 """The meta key of the latest time seen by a run."""
-SAVE_TIME_INTERVAL_SECONDS = 60.0
-CLOCK_TOLERANCE_SECONDS = 2 * SAVE_TIME_INTERVAL_SECONDS
-"""Smaller corrections are ignored: the shift scans the whole queue."""
-HOST_BATCH_SIZE = 5000
+SAVE_TIME_INTERVAL_SECONDS = CLOCK_TOLERANCE_SECONDS / 2
 
 _log = logs.logger(__name__)
 

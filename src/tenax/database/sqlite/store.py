@@ -20,18 +20,19 @@ from typing import TypeVar
 from tenax.clock import Clock
 from tenax.config import DatabaseConfig
 from tenax.database import Admission, PaceRules, Similarity, rows
-from tenax.database.admission import EMPTY_BATCH, AdmissionRate, Batch
+from tenax.database.admission import AdmissionRate, Batch
+from tenax.database.claims import ActiveClaims, PendingCommit, complete_visits, split_group, visits_and_batches
 from tenax.database.reports import Counts, DeadLetterRecord, DueTasks, PageFilter, Status, UrlHistory
-from tenax.database.schedule import Schedule, Slot
+from tenax.database.schedule import Schedule
 from tenax.database.sqlite import schema
-from tenax.database.sqlite.frontier import ActiveClaim, PendingCommit, Window
+from tenax.database.sqlite.host_window import Window
 from tenax.database.sqlite.read import Reader, RecentEvents, SqliteLinks
-from tenax.database.sqlite.requeue import RECORD_BATCH_SIZE, SqliteCutOffs
+from tenax.database.sqlite.requeue import SqliteCutOffs
 from tenax.database.sqlite.schema import LAST_TIME_KEY, FileIdentity, correct_clock_rollback, find_problems
 from tenax.database.sqlite.transactions import Writer, WriteResult
-from tenax.database.visit_rows import PendingVisit
-from tenax.errors import DatabaseUnusable, LeaseLost
-from tenax.model import Candidate, CanonicalCopy, Claim, Cursor, Event, HostRecord, Lease, Page, Visit
+from tenax.database.statements import RECORD_BATCH_SIZE
+from tenax.errors import DatabaseUnusable
+from tenax.model import Candidate, CanonicalCopy, Claim, Cursor, Event, HostRecord, Page, Visit
 
 T = TypeVar("T")
 WriterFactory = Callable[[sqlite3.Connection], Writer]
@@ -63,8 +64,7 @@ class SqliteDatabase:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="database")
         self._schedule = Schedule(pace_rules, config.window_hosts, config.tasks_per_host)
         self._window = Window(self._schedule, self._thread, clock, self._on_window_changed)
-        self._claims: dict[int, ActiveClaim] = {}
-        self._lease_number = 0
+        self._claims = ActiveClaims(self._schedule, config.lease_seconds)
         self._pending: list[PendingCommit] = []
         self._is_group_open = False
         self._gather_until = 0.0  # in event loop time
@@ -122,23 +122,16 @@ class SqliteDatabase:
     # -- the frontier ---------------------------------------------------------------------------------------
 
     async def admit(self, candidates: Sequence[Candidate], via: int | None = None) -> Admission:
-        return await self._join_group(None, Batch(candidates, via, 0), None)
+        self._raise_if_failed()
+        return await self._join_group(PendingCommit(Batch(candidates, via, 0)))
 
     async def claim(self) -> Claim | None:
         self._raise_if_failed()
         now = self._clock.now()
-        self._expire_claims(now)
+        self._claims.expire(now)
         taken = self._schedule.take(now)
         self._window.start_fill(now)
-        if taken is None:
-            return None
-        slot, entry = taken
-        self._lease_number += 1
-        lease = Lease(epoch=self._epoch, number=self._lease_number, expires_at=now + self._config.lease_seconds)
-        task = rows.task_from_entry(entry, slot.record.origin)
-        claim = Claim(task=task, host=slot.record, lease=lease, stored_copy=entry.stored_copy, waiting=slot.waiting)
-        self._claims[lease.number] = ActiveClaim(claim, slot, entry)
-        return claim
+        return self._claims.begin(*taken, self._epoch, now) if taken is not None else None
 
     async def wait_for_work(self, timeout_seconds: float) -> None:
         self._raise_if_failed()
@@ -156,16 +149,10 @@ class SqliteDatabase:
 
     async def commit(self, visit: Visit) -> Admission:
         self._raise_if_failed()
-        active = self._claims.get(visit.claim.lease.number)
-        if active is None or visit.claim.lease.epoch != self._epoch:
-            raise LeaseLost(f"the claim on {visit.claim.task.url} is void; its visit was not written")
-        del self._claims[visit.claim.lease.number]
-        return await self._join_group(PendingVisit(visit, active.slot.host_id, active.entry), EMPTY_BATCH, active.slot)
+        return await self._join_group(PendingCommit.from_visit(visit, self._claims.end(visit.claim, self._epoch)))
 
     async def release(self, claim: Claim) -> None:
-        active = self._claims.pop(claim.lease.number, None)
-        if active is not None and claim.lease.epoch == self._epoch:
-            self._schedule.put_back(active.slot, active.entry, self._clock.now())
+        if self._claims.release(claim, self._epoch, self._clock.now()):
             self._changed.set()
 
     def next_claim_at(self) -> float | None:
@@ -174,12 +161,6 @@ class SqliteDatabase:
     def counts(self) -> Counts:
         return rows.counts_from_tally(self._tally)
 
-    def _expire_claims(self, now: float) -> None:
-        # All leases have the same length, so the oldest expires first.
-        while self._claims and (first := next(iter(self._claims.values()))).claim.lease.expires_at <= now:
-            del self._claims[first.claim.lease.number]
-            self._schedule.put_back(first.slot, first.entry, first.claim.lease.expires_at)
-
     def _on_window_changed(self, error: BaseException | None) -> None:
         if error is not None:
             self._fail(error)
@@ -187,19 +168,18 @@ class SqliteDatabase:
 
     # -- group commit ---------------------------------------------------------------------------------------
 
-    async def _join_group(self, pending_visit: PendingVisit | None, batch: Batch, slot: Slot | None) -> Admission:
+    async def _join_group(self, one: PendingCommit) -> Admission:
         """Join the next group and wait until it is durable."""
-        self._raise_if_failed()
         loop = asyncio.get_running_loop()
-        done: asyncio.Future[Admission] = loop.create_future()
-        self._pending.append(PendingCommit(pending_visit, batch, slot, done))
-        self._flush_by = min(self._flush_by, pending_visit.visit.host.next_at if pending_visit is not None else 0.0)
+        self._pending.append(one)
+        visit = one.pending_visit.visit if one.pending_visit is not None else None
+        self._flush_by = min(self._flush_by, visit.host.next_at if visit is not None else 0.0)
         if not self._is_group_open:
             self._is_group_open = True
             self._gather_until = loop.time() + IDLE_GATHER_FACTOR * self._config.group_seconds
-            few_may_join = pending_visit is not None and len(self._claims) < MIN_CLAIMS_TO_GATHER
+            few_may_join = visit is not None and len(self._claims) < MIN_CLAIMS_TO_GATHER
             loop.call_later(0.0 if few_may_join else self._config.group_seconds, self._write_group)
-        return await done
+        return await one.done
 
     def _may_group_grow(self, loop: asyncio.AbstractEventLoop) -> bool:
         """Whether the group may grow: a caller waits for work, and no host in it may be requested before the write."""
@@ -216,14 +196,12 @@ class SqliteDatabase:
             loop.call_later(self._config.group_seconds, self._write_group)
             return
         self._flush_by = inf
-        group, self._pending = self._pending[: self._config.group_visits], self._pending[self._config.group_visits :]
+        group, self._pending = split_group(self._pending, self._config.group_visits)
         if not group:
             self._is_group_open = False
             return
         self._writing_count = len(group)
-        group.sort(key=lambda one: one.pending_visit is None)
-        visits = [one.pending_visit for one in group if one.pending_visit is not None]
-        batches = [one.batch for one in group if one.pending_visit is None]
+        visits, batches = visits_and_batches(group)
         loaded = self._window.loaded_keys({one.host_id for one in visits})
         future = loop.run_in_executor(self._thread, self._writer.apply, visits, batches, loaded, self._clock.now())
         future.add_done_callback(lambda written: self._on_group_written(written, group))
@@ -237,15 +215,12 @@ class SqliteDatabase:
             return
         applied = future.result()
         self._recent_events.add(applied.events)
-        for one in group:
-            if one.pending_visit is not None and one.slot is not None:
-                self._schedule.complete_visit(one.slot, one.pending_visit.entry.key, one.pending_visit.visit.host)
+        complete_visits(self._schedule, group)
         self._tally.update(applied.tally)
         for host_id, entry in applied.arrivals:
             self._window.add_task(host_id, entry, self._clock.now())
         for one, admission in zip(group, applied.admissions, strict=True):
-            if not one.done.done():
-                one.done.set_result(admission)
+            one.finish(admission)
         self._changed.set()  # last: callers that wait for work must see that these visits have ended
         if self._pending:
             loop = asyncio.get_running_loop()
@@ -391,7 +366,6 @@ class SqliteDatabase:
             error = schema.translate_error(error, self._file)
         self._failure = self._failure or error
         for one in self._pending:
-            if not one.done.done():
-                one.done.set_exception(self._failure)
+            one.fail(self._failure)
         self._pending = []
         self._changed.set()

@@ -21,6 +21,7 @@ from tenax.database.admission import (
     build_entry,
     count_by_source,
     cut_off_rows,
+    visit_batches,
 )
 from tenax.database.rows import milliseconds
 from tenax.database.schedule import Entry
@@ -96,13 +97,7 @@ class Writer:
             effects = self._visit_writer.write_visits(visits)
             tally, arrivals = effects.tally, effects.arrivals
             waiting.subtract(host_id for host_id, *_ in effects.removed_from_queue)
-            batches = [
-                Batch(candidates, record, one.host_id, one.entry.record_id is None, linked)
-                for one, candidates, record, linked in zip(
-                    visits, effects.candidates, effects.record_ids, effects.link_counts, strict=True
-                )
-            ]
-            batches.extend(other_batches)
+            batches = [*visit_batches(visits, effects), *other_batches]
             for one in visits:
                 self._in_links.forget(one.visit.claim.task.url)
             admissions = self._admit(batches, waiting, arrivals, tally, loaded_keys, now)

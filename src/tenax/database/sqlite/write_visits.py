@@ -14,6 +14,7 @@ from tenax.database.host_rows import StoredRobotsHashes
 from tenax.database.rows import milliseconds
 from tenax.database.schedule import Entry
 from tenax.database.sqlite.schema import queries, select_many, write_rows
+from tenax.database.statements import ROUND_KEY
 from tenax.database.visit_rows import (
     Effects,
     NewIds,
@@ -26,8 +27,6 @@ from tenax.database.visit_rows import (
 )
 from tenax.model import HostRecord, Reschedule, StoredCopy
 
-ROUND_KEY = "round_began"
-"""The meta key of the time when the current round of visits began, in milliseconds."""
 MAX_BUFFERED_ROWS = 8192
 """Rows of `duplicate_index` buffered before they are written: those of about 500 pages."""
 

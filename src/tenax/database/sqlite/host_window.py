@@ -1,4 +1,4 @@
-"""The frontier in memory: the schedule filled from the file, active claims, and commits that wait for their group."""
+"""The window of hosts in memory: the schedule, filled from the file."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from concurrent.futures import Executor
 from typing import NamedTuple
 
 from tenax.clock import Clock
-from tenax.database import Admission, rows
-from tenax.database.admission import Batch
-from tenax.database.schedule import MAX_IDLE_SECONDS, RANKS, Entry, Schedule, Slot, window_cost
+from tenax.database import rows
+from tenax.database.schedule import MAX_IDLE_SECONDS, RANKS, Entry, Schedule, window_cost
 from tenax.database.sqlite.schema import queries, transaction
-from tenax.database.visit_rows import PendingVisit
-from tenax.model import Claim, HostRecord
+from tenax.model import HostRecord
 
 SCAN_INTERVAL_SECONDS = 0.1
 """How often a full window looks for hosts outside of it."""
@@ -178,20 +176,3 @@ class Window:
         now = self._clock.now()
         self.start_fill(now)
         self._on_change(None)
-
-
-class ActiveClaim(NamedTuple):
-    """A claim with its slot and queue entry."""
-
-    claim: Claim
-    slot: Slot
-    entry: Entry
-
-
-class PendingCommit(NamedTuple):
-    """A commit that waits for its group."""
-
-    pending_visit: PendingVisit | None
-    batch: Batch
-    slot: Slot | None
-    done: asyncio.Future[Admission]
