@@ -59,6 +59,13 @@ BACKEND_IMPORTS = {
     ("tenax.services.page_fetcher.redis_queue", "tenax.hosts.redis"): "only reads what is stored there",
 }
 
+# All others take the Protocol that they use: `Frontier`, `Outbox`, `Reports` or `Records`.
+WHOLE_DATABASE = {
+    "tenax.crawl.wiring": "opens it",
+    "tenax.cli.settings": "opens it for commands",
+    "tenax.crawl.app": "closes it",
+}
+
 PURE = (
     "tenax.crawl.link_graph",
     "tenax.crawl.reader.messages",
@@ -236,6 +243,28 @@ def test_only_wiring_imports_a_backend(backend: str) -> None:
     allowed = {module for module in importing if is_below(module, backend) or (module, backend) in BACKEND_IMPORTS}
     assert importing - allowed, f"no module imports {backend}"
     assert importing - allowed <= WIRING, f"use the protocol that the package declares instead of {backend}"
+
+
+def test_few_modules_see_the_whole_database() -> None:
+    naming = {
+        module
+        for module in MODULES
+        for node in nodes_of(module)
+        if isinstance(node, ast.ImportFrom) and node.module == "tenax.database"
+        if any(alias.name == "Database" for alias in node.names)
+    }
+    assert naming == WHOLE_DATABASE.keys(), "take the narrowest Protocol of tenax.database instead"
+
+
+def test_nobody_asks_which_backend_it_has() -> None:
+    asking = [
+        f"{module}:{node.lineno}"
+        for module in MODULES
+        for node in nodes_of(module)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance"
+        if any(isinstance(name, ast.Name) and name.id.endswith("Database") for name in ast.walk(node.args[1]))
+    ]
+    assert not asking, "add what you need to the Protocol of tenax.database instead"
 
 
 @pytest.mark.parametrize("module", [module for module in MODULES if is_pure(module) and module not in BUILD_MODULES])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tenax.config import Config
     from tenax.crawl.link_graph import Graph, Measure, RankedUrl
     from tenax.crawl.location import Location
-    from tenax.database import Database, PageLinks, Records, Reports
+    from tenax.database import PageLinks, Records, Reports
 
 NAME = "links"
 DESCRIPTION = (
@@ -88,7 +88,7 @@ async def _run_action(args: argparse.Namespace, where: Location, config: Config)
         elif args.export:
             await _export_links(database, args.export)
         elif args.prioritize:
-            await _prioritize(database, where, _parse_measure(args))
+            await _prioritize(database, database.counts().waiting, where, _parse_measure(args))
         else:
             await _show_top(database, args.top, _parse_measure(args), is_json=args.json)
     finally:
@@ -225,17 +225,16 @@ async def _export_links(records: Records, output: str) -> None:
         print(f"{pluralize(count, 'link')} written to {sanitize_text(target)}", file=sys.stderr)
 
 
-async def _prioritize(database: Database, where: Location, measure: Measure) -> None:
+async def _prioritize(records: Records, waiting: int, where: Location, measure: Measure) -> None:
     from tenax.cli.commands.status import resume_command
     from tenax.cli.output import print_lines
     from tenax.cli.views.format_values import pluralize
 
-    waiting = database.counts().waiting
     if not waiting:
         print_lines(["No URL is waiting."])
         return
-    graph = await _build_graph(database)
-    changed = await database.links.prioritize(graph.make_prioritizer(graph.scores(measure)))
-    status, command = await database.status(), await resume_command(database, where)
+    graph = await _build_graph(records)
+    changed = await records.links.prioritize(graph.make_prioritizer(graph.scores(measure)))
+    status, command = await records.status(), await resume_command(records, where)
     how = "The workers use it at once." if status.is_running else f"Resume with:  {command}"
     print_lines([f"Changed the priority of {changed:,} of {pluralize(waiting, 'waiting URL')}. {how}"])
