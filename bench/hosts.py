@@ -26,6 +26,7 @@ from bench.report import WORKPLACE, BenchError, Report, run, say, short, table
 from tenax.clock import Clock, SteadyClock
 from tenax.config import Config, DatabaseConfig, SiteConfig, Sites
 from tenax.database.sqlite import SqliteDatabase
+from tenax.fetch.answer import FetchResult, VisitEnd
 from tenax.fetch.retry import plan_task
 from tenax.hosts import Permit, RateLimiter, host_key
 from tenax.hosts.limiter.machine import MachineRateLimiter
@@ -158,7 +159,9 @@ class Crowd:
         backoff = shared_limits(host, SITE.politeness)
         if backoff is not None:
             await self._limiter.back_off(host_key(host.origin), backoff[0], now, backoff[1])
-        plan = plan_task(outcome, claim.task, now, SITE, 0.5, host.next_at, PLAIN)
+        plan = plan_task(
+            claim.task, VisitEnd(FetchResult(outcome, now, requests), outcome, SITE, now, 0.5, PLAIN), host.next_at
+        )
         if not isinstance(outcome, Fetched):
             return Visit(claim, outcome, plan, host, now, now)
         page = Page(

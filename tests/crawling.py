@@ -19,6 +19,7 @@ from tenax.database.sqlite import SqliteDatabase
 from tenax.fetch import Request, Response
 from tenax.fetch.headers import Headers
 from tenax.fetch.pipeline import Pipeline
+from tenax.fetch.visitor import Visitor
 from tenax.hosts.records import MemoryHosts, UnsharedHosts
 from tenax.hosts.rules import HostPace
 from tenax.model import Candidate, Ending, Failed, Refused, Visit
@@ -167,13 +168,10 @@ async def begun(
 
     engine = Engine(
         database,
-        UnsharedHosts(MemoryHosts()),
-        pipeline,
+        Visitor(pipeline, UnsharedHosts(MemoryHosts()), sites, clock),
         readers,
         crawl_rules=CrawlRules(database, rules),
-        clock=clock,
         crawl=config.crawl,
-        sites=sites,
         network=NetworkState(config.resilience),
         on_visit=note,
     )

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tenax.config import FetchConfig, HostsConfig, PolitenessConfig, SiteConfig, load_config
+from tenax.config import FetchConfig, HostsConfig, PolitenessConfig, load_config
 from tenax.fetch import Response
 from tenax.fetch.classify import response_outcome
 from tenax.fetch.headers import Headers
 from tenax.fetch.retry import plan_task
 from tenax.hosts.breaker import is_host_failure
 from tenax.model import DeadLetter, Done, Failed, FailureKind, Plan, Priority, Reschedule, Source, Task, TransportKind
+from tests.visit_ends import visit_end
 
 PAGE = (Path(__file__).parents[1] / "docs" / "fetching.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `(?P<kind>\w+)` \| (?P<what>.+?) \| (?P<url>.+?) \| (?P<outage>yes|no|when in a row) \|$", re.M)
@@ -39,10 +40,10 @@ def test_what_follows_from_a_failure_is_what_the_table_says(row: dict[str, str])
     is_ours = row["kind"] == FailureKind.INTERNAL and row["url"] == "waits"
     failed = Failed("x", FailureKind(row["kind"]), is_site_wide=row["outage"] == "yes" or is_ours)
     assert is_host_failure(failed) is (row["outage"] != "no")
-    plan = plan_task(failed, TASK, 0.0, SiteConfig(), 0.0, 5.0, frozenset({TransportKind.HTTP}))
+    plan = plan_task(TASK, visit_end(failed, 0.0), 5.0)
     assert plan == PLANS[row["url"]]
     if row["url"].endswith("another transport"):
-        other = plan_task(failed, TASK, 0.0, SiteConfig(), 0.0, 5.0, frozenset(TransportKind))
+        other = plan_task(TASK, visit_end(failed, 0.0, available=frozenset(TransportKind)), 5.0)
         assert isinstance(other, Reschedule) and other.transport is TransportKind.CURL
 
 

@@ -78,7 +78,9 @@ class Event(NamedTuple):
             record = host_after_probe(record, outcome == OK, "no answer", self.now, SITE, self.jitter)
             outcome = Deferred(self.now, "probe")
         other = TransportKind.CURL if self.transport is TransportKind.HTTP else TransportKind.HTTP
-        return host_after_visit(record, outcome, self.now, self.requests, SITE, self.jitter, self.transport, other)
+        return host_after_visit(
+            record, outcome, self.now, self.requests, SITE, self.jitter, transport=self.transport, other_transport=other
+        )
 
 
 def events(chance: random.Random, most: int) -> list[Event]:

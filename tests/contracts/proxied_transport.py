@@ -39,6 +39,7 @@ from tests.loops import FAULT_SECONDS, outlasted, reached
 from tests.site.behaviours import BEHAVIOURS, PAGE
 from tests.site.proxies import VOUCHED, Behaviour, LocalProxy, vouched_tls
 from tests.site.server import Exchange, Site
+from tests.visit_ends import visit_end
 
 SECRET = "s3cret"
 ENCODED_SECRET = "bWU6czNjcmV0"
@@ -440,7 +441,8 @@ class ProxiedContract:
             0.0,
             transport=TransportKind.CURL,
         )
-        plan = plan_task(failed, task, 3000.0, site, 0.5, record.next_at, frozenset(TransportKind), TransportKind.CURL)
+        end = visit_end(failed, 3000.0, site, transport=TransportKind.CURL, available=frozenset(TransportKind))
+        plan = plan_task(task, end, record.next_at)
         assert plan == Reschedule(record.next_at), "no attempt is spent, and no transport required"
 
     # -- what comes through ---------------------------------------------------------------------------------

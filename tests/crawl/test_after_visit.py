@@ -38,6 +38,7 @@ from tenax.model import (
     TransportKind,
 )
 from tenax.urls.admit import build_rules
+from tests.visit_ends import visit_end
 
 SITE = "https://a.test"
 NOW = 1_772_000_000.0
@@ -67,9 +68,8 @@ def visit_update(
 ) -> VisitUpdate:
     response = Response(one.task.url, 200, Headers(()), b"", 0, NOW, NOW, NOW)
     answer = FetchResult(outcome, NOW, 1, TransportKind.HTTP, robots, response=response)
-    return apply_visit(
-        host, one, answer, outcome, reading, new, NOW, 0.5, frozenset({TransportKind.HTTP}), RULES, settings or site()
-    )
+    end = visit_end(outcome, NOW, settings or site(), answer=answer, jitter=0.5)
+    return apply_visit(host, one, end, reading, new, RULES)
 
 
 def candidates_of(found: VisitUpdate) -> list[str]:

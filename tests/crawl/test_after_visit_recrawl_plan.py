@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tenax.config import RecrawlConfig
+from tenax.config import RecrawlConfig, SiteConfig
 from tenax.crawl.after_visit import DAY_SECONDS, MIN_PRICE, RecrawlPlan, parse_http_time, parse_iso_time, plan_recrawl
 from tenax.crawl.reader.messages import ExtractedPage
 from tenax.fetch import Response
@@ -38,6 +38,7 @@ from tenax.model import (
     Task,
     Unchanged,
 )
+from tests.visit_ends import visit_end
 
 SITE = "https://a.test"
 NOW = 1_772_000_000.0
@@ -85,7 +86,8 @@ class Page:
             self.stored_copy, self.waiting,
         )  # fmt: skip
         answer = _answer(outcome, headers, self.now)
-        plan = plan_recrawl(self.recrawl_cost, claim, answer, outcome, extracted, self.now, self.config, similarity)
+        end = visit_end(outcome, self.now, SiteConfig(recrawl=self.config), answer=answer)
+        plan = plan_recrawl(self.recrawl_cost, claim, end, extracted, similarity)
         self.recrawl_cost = plan.recrawl_cost
         if plan.change_history is not None:
             self.stored_copy = StoredCopy(

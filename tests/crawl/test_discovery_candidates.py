@@ -44,6 +44,7 @@ from tenax.model import (
     Task,
 )
 from tenax.urls.admit import Rules, build_rules
+from tests.visit_ends import visit_end
 
 SITE = "https://a.test"
 NOW = 1_772_000_000.0
@@ -131,7 +132,13 @@ def well_known(
     """The guess state after a visit, and the well-known paths of sitemaps and feeds that are tried."""
     claim = Claim(one, HostRecord(SITE, "a.test"), Lease(1, 1, NOW + 60), waiting=waiting)
     guess_state, candidates = guess_urls(
-        guess_state, claim, outcome, extracted, 0, NOW, RULES, SiteConfig(discovery=discovery), same
+        guess_state,
+        claim,
+        visit_end(outcome, NOW, SiteConfig(discovery=discovery)),
+        extracted,
+        0,
+        RULES,
+        similarity=same,
     )
     return guess_state, paths(tuple(candidate for candidate in candidates if candidate.is_url_list))
 
@@ -149,10 +156,11 @@ def same(one: bytes, other: bytes) -> float:
 def test_a_home_page_without_a_feed_leads_to_the_first_well_known_path_once() -> None:
     claim = Claim(task(), HostRecord(SITE, "a.test"), Lease(1, 1, NOW + 60))
     site = SiteConfig(discovery=sources("feeds"))
-    guess_state, [candidate] = guess_urls(GuessState(), claim, Fetched(200), ExtractedPage(), 0, NOW, RULES, site, same)
+    end = visit_end(Fetched(200), NOW, site)
+    guess_state, [candidate] = guess_urls(GuessState(), claim, end, ExtractedPage(), 0, RULES, similarity=same)
     assert (candidate.url, candidate.source, candidate.via) == (SITE + FEED_PATHS[0], Source.FEED, SITE + "/")
     assert candidate.budgets == (Budget("min_guesses", "feeds", 3),)
-    assert guess_urls(guess_state, claim, Fetched(200), ExtractedPage(), 0, NOW, RULES, site, same)[1] == ()
+    assert guess_urls(guess_state, claim, end, ExtractedPage(), 0, RULES, similarity=same)[1] == ()
 
 
 @pytest.mark.parametrize(
@@ -260,7 +268,7 @@ def guess(
     site = SiteConfig(
         discovery=discovery or sources("links", "pagination"), politeness=PolitenessConfig(rate_per_second=rate)
     )
-    return guess_urls(guess_state, claim, outcome, extracted, new_urls, NOW, rules, site, same)
+    return guess_urls(guess_state, claim, visit_end(outcome, NOW, site), extracted, new_urls, rules, similarity=same)
 
 
 def test_the_page_after_the_last_one_known_is_guessed_at_the_depth_of_its_list() -> None:

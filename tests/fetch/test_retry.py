@@ -25,6 +25,7 @@ from tenax.model import (
     TransportKind,
     Unchanged,
 )
+from tests.visit_ends import visit_end
 
 NOW = 1000.0
 HOST_NEXT_AT = 1030.0
@@ -47,7 +48,8 @@ def plan(
     task: Task = TASK,
 ) -> Plan:
     task = msgspec.structs.replace(task, attempt=attempt)
-    return plan_task(outcome, task, NOW, SITE, jitter, HOST_NEXT_AT, available, transport)
+    end = visit_end(outcome, NOW, SITE, jitter=jitter, available=available, transport=transport)
+    return plan_task(task, end, HOST_NEXT_AT)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +203,7 @@ def test_a_soft_rejection_goes_to_the_browser_once(
 
 def test_it_waits_for_a_browser_too_where_settings_exclude_it() -> None:
     closed = SiteConfig(fetch=FetchConfig(fallbacks=("curl",)))
-    put_aside = plan_task(SOFT, TASK, NOW, closed, 0.0, HOST_NEXT_AT, ALL_TRANSPORTS)
+    put_aside = plan_task(TASK, visit_end(SOFT, NOW, closed, available=ALL_TRANSPORTS), HOST_NEXT_AT)
     assert isinstance(put_aside, DeadLetter) and put_aside.needs_browser
 
 
@@ -212,7 +214,7 @@ def test_other_dead_letters_need_no_browser() -> None:
 
 def test_the_sites_own_order_of_transports_applies() -> None:
     only_browser = SiteConfig(fetch=FetchConfig(fallbacks=("browser",)))
-    assert plan_task(RESET, TASK, NOW, only_browser, 0.0, HOST_NEXT_AT, ALL_TRANSPORTS) == Reschedule(
+    assert plan_task(TASK, visit_end(RESET, NOW, only_browser, available=ALL_TRANSPORTS), HOST_NEXT_AT) == Reschedule(
         HOST_NEXT_AT, transport=TransportKind.BROWSER
     )
 

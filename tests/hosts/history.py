@@ -69,7 +69,9 @@ def after(
     transport: TransportKind = TransportKind.HTTP,
     other_transport: TransportKind | None = None,
 ) -> HostRecord:
-    return host_after_visit(record, outcome, now, requests, config, jitter, transport, other_transport)
+    return host_after_visit(
+        record, outcome, now, requests, config, jitter, transport=transport, other_transport=other_transport
+    )
 
 
 def asking_to_wait(failed: Failed, seconds: float) -> Failed:

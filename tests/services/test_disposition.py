@@ -19,10 +19,10 @@ from tenax.model import (
     Redirected,
     Refused,
     Rejected,
-    TransportKind,
 )
 from tenax.services.page_fetcher.disposition import GiveUp, PutBack, Skip, Step, Wait, encode_reason, next_step
 from tenax.services.page_fetcher.intake import Item, parse_item
+from tests.visit_ends import visit_end
 
 NOW = 1_750_000_000.0
 SITE = Sites(Config()).for_host("")
@@ -36,7 +36,7 @@ def item(url: str = "http://a.example/page") -> Item:
 
 def after(outcome: Outcome) -> Step:
     one = item()
-    plan = plan_task(outcome, one.task, NOW, SITE, 0.0, NOW + 5, frozenset({TransportKind.HTTP}))
+    plan = plan_task(one.task, visit_end(outcome, NOW, SITE), NOW + 5)
     return next_step(one, FetchResult(outcome, NOW, 1), plan)
 
 
@@ -79,7 +79,7 @@ def test_a_redirect_goes_on_at_another_host_under_the_same_name() -> None:
         1,
         redirect_target=RedirectTarget("https://b.example/", "https://b.example", hops),
     )
-    plan = plan_task(answer.outcome, item().task, NOW, SITE, 0.0, NOW, frozenset({TransportKind.HTTP}))
+    plan = plan_task(item().task, visit_end(answer.outcome, NOW, SITE, answer=answer), NOW)
     step = next_step(item(), answer, plan)
     assert isinstance(step, Wait) and not step.is_retry
     assert (step.item.url, step.item.raw) == ("http://a.example/page", b"http://a.example/page")

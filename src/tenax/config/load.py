@@ -27,8 +27,8 @@ PROGRAM_SOURCE = "tenax.Config"
 def validate_config(config: Config) -> Config:
     """Return the config with every value converted to its type. Raises `ConfigError` at the first invalid value.
 
-    A frozen struct does not check its values when it is built; `load_config` checks what it reads, this checks the
-    rest.
+    A frozen struct does not check its values when it is built. `load_config` checks the values that it reads, this
+    function those of a config that a program builds.
     """
     if not isinstance(config, Config):
         raise ConfigError(f"config must be a tenax.Config, not {type(config).__name__}")

@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from tenax.config import DuplicatesConfig, RecrawlConfig, SiteConfig, Sites
+from tenax.config import DuplicatesConfig, RecrawlConfig, Sites
 from tenax.crawl.discovery_candidates import count_withheld_guesses, guess_urls, robots_sitemap_candidates
 from tenax.crawl.reader.messages import ExtractedPage
 from tenax.discovery.repeats import SeriesPage, is_combined, record_facet_page, record_series_page, shape_of
 from tenax.extract.text.fingerprint import fingerprint_bands, fingerprint_similarity
-from tenax.fetch.answer import FetchResult, update_host
+from tenax.fetch.answer import FetchResult, VisitEnd
+from tenax.fetch.retry import update_host
 from tenax.model import (
     Candidate,
     ChangeHistory,
@@ -39,7 +40,6 @@ from tenax.model import (
     Reschedule,
     StoredCopy,
     Task,
-    TransportKind,
     Unchanged,
     Value,
 )
@@ -102,20 +102,18 @@ class RecrawlPlan(Value, frozen=True):
 def plan_recrawl(
     recrawl_cost: RecrawlCost,
     claim: Claim,
-    answer: FetchResult,
-    outcome: Outcome,
+    end: VisitEnd,
     extracted: ExtractedPage | None,
-    now: float,
-    config: RecrawlConfig,
     similarity: float | None,
 ) -> RecrawlPlan:
     """`similarity` is that of the page's text to the stored copy; None when they were not compared."""
+    outcome, now, config = end.outcome, end.now, end.site.recrawl
     stored_copy = claim.stored_copy
     before = stored_copy.change_history if stored_copy is not None else None
     status = _change_status(outcome, stored_copy, extracted, similarity)
     if status is None:
         return _plan_after_failure(recrawl_cost, before, claim.task, outcome, now, config)
-    observation = _build_observation(status, answer, extracted, claim, now)
+    observation = _build_observation(status, end.answer, extracted, claim, now)
     bounds = _interval_bounds(config)
     kind = prior_kind(observation, now)
     tally = Tally(recrawl_cost.priors.get(kind, ()))
@@ -129,7 +127,7 @@ def plan_recrawl(
     if status is ChangeStatus.FIRST:  # while pages are still found, they must not ask for more than the budget
         price = max(price, initial_price(claim.host.page_count, config.visits_per_day))
     at, why = next_visit_at(after, now, bounds, price)
-    recrawl_cost = _update_price(recrawl_cost, claim, before, at - now, now, config, price)
+    recrawl_cost = _update_price(recrawl_cost, claim, end, before, at - now, price)
     return RecrawlPlan(recrawl_cost, msgspec.structs.replace(after, planned_seconds=round(at - now)), at, why)
 
 
@@ -215,18 +213,18 @@ def _store_tally(recrawl_cost: RecrawlCost, kind: PageKind, tally: Tally) -> Rec
 def _update_price(
     recrawl_cost: RecrawlCost,
     claim: Claim,
+    end: VisitEnd,
     before: ChangeHistory | None,
     seconds: float,
-    now: float,
-    config: RecrawlConfig,
     price: float,
 ) -> RecrawlCost:
     """The host's budget and price after one of its pages was planned again."""
+    now = end.now
     planned = recrawl_cost.planned_per_day + DAY_SECONDS / max(seconds, 1.0)
     if before is not None and before.planned_seconds:
         planned -= DAY_SECONDS / before.planned_seconds
     elapsed = (now - recrawl_cost.priced_at) / DAY_SECONDS if recrawl_cost.priced_at else 0.0
-    priced = next_price(price, max(planned, 0.0), claim.waiting or 0, config.visits_per_day, elapsed)
+    priced = next_price(price, max(planned, 0.0), claim.waiting or 0, end.site.recrawl.visits_per_day, elapsed)
     return msgspec.structs.replace(
         recrawl_cost, price=max(priced, MIN_PRICE), priced_at=now, planned_per_day=max(planned, 0.0)
     )
@@ -278,20 +276,16 @@ class VisitUpdate(NamedTuple):
 def apply_visit(
     host: HostRecord,
     claim: Claim,
-    answer: FetchResult,
-    outcome: Outcome,
+    end: VisitEnd,
     extracted: ExtractedPage | None,
     new_candidates: tuple[Candidate, ...],
-    now: float,
-    jitter: float,
-    available_transports: frozenset[TransportKind],
     rules: Rules,
-    site: SiteConfig,
 ) -> VisitUpdate:
-    """`host` is its latest record, `new_candidates` are those of the page, `jitter` is a random number from 0 to 1."""
-    new_host = update_host(host, answer, outcome, now, site, jitter, available_transports)
+    """`host` is its latest record, `new_candidates` are those of the page."""
+    answer, outcome, site = end.answer, end.outcome, end.site
+    new_host = update_host(host, end)
     guess_state, guesses = guess_urls(
-        new_host.guess_state, claim, outcome, extracted, len(new_candidates), now, rules, site, page_similarity
+        new_host.guess_state, claim, end, extracted, len(new_candidates), rules, similarity=page_similarity
     )
     guess_state = _update_facets(guess_state, claim, outcome, extracted, new_candidates)
     if extracted is not None and isinstance(outcome, Fetched) and not outcome.url_list:
@@ -307,11 +301,11 @@ def apply_visit(
         else ()
     )
     candidates = sitemaps + guesses
-    cut_off = count_withheld_guesses(host.guess_state, guess_state, claim.task.url, now, site.discovery)
+    cut_off = count_withheld_guesses(host.guess_state, guess_state, claim.task.url, end.now, site.discovery)
     if not site.recrawl.continuous:
         return VisitUpdate(new_host, candidates, cut_off=cut_off)
     similarity = _stored_copy_similarity(claim, extracted)
-    recrawl_plan = plan_recrawl(new_host.recrawl_cost, claim, answer, outcome, extracted, now, site.recrawl, similarity)
+    recrawl_plan = plan_recrawl(new_host.recrawl_cost, claim, end, extracted, similarity)
     new_host = msgspec.structs.replace(new_host, recrawl_cost=recrawl_plan.recrawl_cost)
     return VisitUpdate(
         new_host, candidates, recrawl_plan.change_history, recrawl_plan.next_visit_at, recrawl_plan.why, cut_off

@@ -22,6 +22,7 @@ from tenax.discovery.paged_urls import parse_paged_url
 from tenax.discovery.pagination import HASH_CHARS, ListLimits, same_page_reason
 from tenax.discovery.pending_guesses import count_limited_guesses, is_pending_guess, limited_guesses
 from tenax.discovery.sitemaps.read import sitemaps_in_robots
+from tenax.fetch.answer import VisitEnd
 from tenax.model import (
     Budget,
     Candidate,
@@ -145,14 +146,20 @@ def _may_discover(origin: str, rules: Rules) -> bool:
 
 
 def guess_urls(
-    guess_state: GuessState, claim: Claim, outcome: Outcome, extracted: ExtractedPage | None, new_urls: int, now: float,
-    rules: Rules, site: SiteConfig, similarity: Callable[[bytes, bytes], float],
-) -> tuple[GuessState, tuple[Candidate, ...]]:  # fmt: skip
+    guess_state: GuessState,
+    claim: Claim,
+    end: VisitEnd,
+    extracted: ExtractedPage | None,
+    new_urls: int,
+    rules: Rules,
+    *,
+    similarity: Callable[[bytes, bytes], float],
+) -> tuple[GuessState, tuple[Candidate, ...]]:
     """The guess state of the host after a visit, and the guesses that follow.
 
     `new_urls` is the number of candidates of the visited page; links that the database surely has are not among them.
     """
-    discovery = site.discovery
+    outcome, site, discovery = end.outcome, end.site, end.site.discovery
     if not any(map(discovery.has_source, _GUESS_SOURCES)) or not _may_discover(claim.task.origin, rules):
         return guess_state, ()
     guess_state = _update_verdict(guess_state, claim.task, outcome, extracted, site)
@@ -181,9 +188,7 @@ def guess_urls(
         waiting_high=left,
         waiting=(waiting or 0) + new_urls,
     )
-    guess_state, candidates = _guess_archives_and_pages(
-        guess_state, claim.task, facts, now, rules, discovery, similarity
-    )
+    guess_state, candidates = _guess_archives_and_pages(guess_state, facts, end, rules, similarity)
     return guess_state, well_known + candidates
 
 
@@ -212,16 +217,23 @@ def _update_verdict(
 
 
 def _guess_archives_and_pages(
-    guess_state: GuessState, task: Task, facts: VisitFacts, now: float, rules: Rules, discovery: DiscoveryConfig,
+    guess_state: GuessState,
+    facts: VisitFacts,
+    end: VisitEnd,
+    rules: Rules,
     similarity: Callable[[bytes, bytes], float],
-) -> tuple[GuessState, tuple[Candidate, ...]]:  # fmt: skip
+) -> tuple[GuessState, tuple[Candidate, ...]]:
     """Guesses at archives and at further pages of lists."""
     guess_state, guesses = update_guesses(
-        guess_state, facts, now, _guess_limits(discovery, guess_state.verdict in GUESSING_VERDICTS), similarity
+        guess_state,
+        facts,
+        end.now,
+        _guess_limits(end.site.discovery, guess_state.verdict in GUESSING_VERDICTS),
+        similarity,
     )
     if not guesses:
         return guess_state, ()
-    candidates = [guess_candidate(rules, guess.url, guess.depth, guess.source, task.url) for guess in guesses]
+    candidates = [guess_candidate(rules, guess.url, guess.depth, guess.source, facts.url) for guess in guesses]
     refused = [guess for guess, candidate in zip(guesses, candidates, strict=True) if candidate is None]
     taken = tuple(candidate for candidate in candidates if candidate is not None)
     return discard_guesses(guess_state, refused) if refused else guess_state, taken

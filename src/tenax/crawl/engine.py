@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import msgspec
 
-from tenax.clock import Clock
-from tenax.config import CrawlConfig, SiteConfig, Sites
+from tenax.config import CrawlConfig, SiteConfig
 from tenax.crawl import visits
 from tenax.crawl.after_visit import VisitUpdate, apply_visit, page_similarity
 from tenax.crawl.connectivity import PAUSE_REASON as NETWORK
@@ -23,13 +21,12 @@ from tenax.crawl.rules import CrawlRules
 from tenax.crawl.visits import OpenVisits, defer_outcome, skip_outcome
 from tenax.database import Admission, Frontier
 from tenax.errors import CommitUnknown, LeaseLost, NoSeedReachable, TenaxError
-from tenax.fetch.answer import FetchResult
+from tenax.fetch.answer import FetchResult, VisitEnd
 from tenax.fetch.body_budget import BodyBudget, MemoryReservation
 from tenax.fetch.classify import RedirectTarget
-from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.preflight import may_use_canonical_copy
 from tenax.fetch.retry import plan_task
-from tenax.hosts import Hosts
+from tenax.fetch.visitor import Visitor
 from tenax.hosts.rules import pace_seconds
 from tenax.model import (
     Candidate,
@@ -64,27 +61,23 @@ class Engine:
     def __init__(
         self,
         frontier: Frontier,
-        hosts: Hosts,
-        pipeline: Pipeline,
+        visitor: Visitor,
         reader_pool: ReaderPool,
         *,
         crawl_rules: CrawlRules,
-        clock: Clock,
         crawl: CrawlConfig,
-        sites: Sites,
         network: NetworkState,
         on_visit: Callable[[Visit, Admission], None],
-        is_endless: bool = False,
     ) -> None:
-        """`is_endless`: end only when stopped, because others may add work at any time."""
         self.frontier = frontier
-        self.hosts = hosts
-        self.pipeline = pipeline
+        self.visitor = visitor
+        self.hosts = visitor.hosts
+        self.pipeline = visitor.pipeline
         self.reader_pool = reader_pool
         self.crawl_rules = crawl_rules
-        self.clock = clock
+        self.clock = clock = visitor.clock
         self.crawl = crawl
-        self.sites = sites
+        self.sites = visitor.sites
         self.network = network
         self.bodies = BodyBudget(crawl.max_body_memory_bytes, crawl.concurrency)
         self.on_visit = on_visit
@@ -97,7 +90,8 @@ class Engine:
         self._unsent_visits = 0
         """Visits that were deferred before anything was sent, for instance because another crawl on this machine had
         the permit."""
-        self._is_endless = is_endless
+        self.is_endless = False
+        """End only when stopped, because others may add work at any time."""
         self._visits: set[asyncio.Task[None]] = set()
         self._open_visits = OpenVisits()
         self._is_stopping = False
@@ -207,15 +201,13 @@ class Engine:
     async def _failed_visit(self, claim: Claim, error: Exception, started_at: float) -> Visit:
         """A visit that failed by a bug of ours: the host is only delayed, and the task is retried a few times."""
         now = self.clock.now()
-        site = self.sites.for_origin(claim.host.origin)
         outcome = Failed(why=f"{type(error).__name__} in Tenax itself", kind=FailureKind.INTERNAL)
-        host = await self._delay_host(claim, now, site)
+        end = self.visitor.end_visit(claim.host.origin, FetchResult(outcome, now), outcome)
+        host = await self._delay_host(claim, now, end.site)
         return Visit(
             claim=claim,
             outcome=outcome,
-            plan=plan_task(
-                outcome, claim.task, now, site, random.random(), host.next_at, self.pipeline.available_transports
-            ),
+            plan=plan_task(claim.task, end, host.next_at),
             host=host,
             started_at=started_at,
             finished_at=now,
@@ -243,26 +235,18 @@ class Engine:
             self._last_failure = f"{claim.task.origin}: {outcome.why}"
         elif isinstance(outcome, Deferred) and not answer.requests:
             self._unsent_visits += 1
-        site = self.sites.for_origin(claim.host.origin)
         self.network.record_outcome(outcome, claim.host.origin, answer.record.address_class == "public")
-        if isinstance(outcome, Failed) and self.network.is_network_failure(outcome):
+        if is_ours := isinstance(outcome, Failed) and self.network.is_network_failure(outcome):
             # Neither the host nor the URL is charged for our own network: both are only delayed.
             outcome = msgspec.structs.replace(outcome, is_site_wide=True)
-            visit_update = VisitUpdate(await self._delay_host(claim, answer.answered_at, site))
+        end = self.visitor.end_visit(claim.host.origin, answer, outcome)
+        if is_ours:
+            visit_update = VisitUpdate(await self._delay_host(claim, answer.answered_at, end.site))
         else:
-            visit_update = await self._apply_visit(claim, answer, outcome, site, extracted, candidates)
+            visit_update = await self._apply_visit(claim, end, extracted, candidates)
         host, now = visit_update.host, self.clock.now()
         etag, last_modified = visits.response_validators(outcome, answer)
-        plan = plan_task(
-            outcome,
-            claim.task,
-            now,
-            site,
-            random.random(),
-            host.next_at,
-            self.pipeline.available_transports,
-            answer.transport,
-        )
+        plan = plan_task(claim.task, end._replace(now=now), host.next_at)
         return Visit(
             claim=claim,
             outcome=outcome,
@@ -294,33 +278,22 @@ class Engine:
         return await self.hosts.update(claim.host.origin, claim.host, rule)
 
     async def _apply_visit(
-        self,
-        claim: Claim,
-        answer: FetchResult,
-        outcome: Outcome,
-        site: SiteConfig,
-        extracted: ExtractedPage | None,
-        new_candidates: tuple[Candidate, ...],
+        self, claim: Claim, end: VisitEnd, extracted: ExtractedPage | None, candidates: tuple[Candidate, ...]
     ) -> VisitUpdate:
         """Apply the visit to the host's latest record, not to the one that it was claimed with."""
-        now, jitter, transports = self.clock.now(), random.random(), self.pipeline.available_transports
         rules = await self.crawl_rules.current()
-        before, visit_update = claim.host, VisitUpdate(claim.host)
+        visit_update = VisitUpdate(claim.host)
         answered = msgspec.structs.replace(claim, waiting=self._open_visits.record_answer(claim))
 
         def rule(host: HostRecord) -> HostRecord:
-            nonlocal before, visit_update
-            before = host
-            visit_update = apply_visit(
-                host, answered, answer, outcome, extracted, new_candidates, now, jitter, transports, rules, site
-            )
+            nonlocal visit_update
+            visit_update = apply_visit(host, answered, end, extracted, candidates, rules)
             return visit_update.host
 
-        host = await self.hosts.update(claim.host.origin, claim.host, rule)
-        await self.pipeline.share_backoff(host, site)
-        log_host_change(before, host, now)
+        change = await self.visitor.update_host(claim.host, end, rule)
+        log_host_change(change.before, change.after, end.now)
         # Other visits may have updated the host meanwhile; the commit must not write an older record.
-        return visit_update._replace(host=self.hosts.get(claim.host.origin) or host)
+        return visit_update._replace(host=self.hosts.get(claim.host.origin) or change.after)
 
     async def _resolve_outcome(
         self, claim: Claim, answer: FetchResult, extracted: ExtractedPage | None
@@ -372,7 +345,7 @@ class Engine:
         """Why to end now; None: go on."""
         if self._is_stopping:
             return Ending.INTERRUPTED
-        if self._is_endless or self.in_flight or NETWORK in self._pause_reasons:
+        if self.is_endless or self.in_flight or NETWORK in self._pause_reasons:
             return None
         counts = self.frontier.counts()
         if counts.waiting == 0:

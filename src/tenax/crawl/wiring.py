@@ -39,7 +39,8 @@ from tenax.fetch.http import HttpTransport
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.proxies import build_proxy_pools
 from tenax.fetch.transports import Transports
-from tenax.hosts import RateLimiter
+from tenax.fetch.visitor import Visitor
+from tenax.hosts import Hosts, RateLimiter
 from tenax.hosts.limiter.machine import open_rate_limiter
 from tenax.hosts.limiter.process import ProcessRateLimiter
 from tenax.hosts.records import MemoryHosts, UnsharedHosts
@@ -173,23 +174,19 @@ async def build_app(
         sharing.rate_limiter if sharing else None,
         max_visits=config.crawl.concurrency,
     )
-    pipeline = Pipeline(transports, clock, sites, normalize_options(config.urls))
     readers = build_reader_pool(config.pool)
     crawl_rules = CrawlRules(database, rules, is_shared=bool(location.server))
     network_state = NetworkState(config.resilience)
     engine = Engine(
         database,
-        sharing.hosts if sharing else UnsharedHosts(local_hosts),
-        pipeline,
+        build_visitor(transports, config, sites, clock, sharing.hosts if sharing else UnsharedHosts(local_hosts)),
         readers,
         crawl_rules=crawl_rules,
-        clock=clock,
         crawl=config.crawl,
-        sites=sites,
         network=network_state,
         on_visit=_count_shared_visits(on_visit, sharing),
-        is_endless=is_endless,
     )
+    engine.is_endless = is_endless
     relays = _build_relays(location, database, config)
     supervisor = Supervisor(
         clock,
@@ -266,6 +263,14 @@ def _count_shared_visits(
         on_visit(visit, admission)
 
     return count_visit
+
+
+def build_visitor(
+    transports: Transports, config: Config, sites: Sites, clock: Clock, hosts: Hosts | None = None
+) -> Visitor:
+    """A visitor with these host records; by default they are kept in memory and shared with nobody."""
+    pipeline = Pipeline(transports, clock, sites, normalize_options(config.urls))
+    return Visitor(pipeline, hosts or UnsharedHosts(MemoryHosts()), sites, clock)
 
 
 def build_transports(

@@ -1,6 +1,6 @@
-"""The result of a fetch: what is stored of a response besides its page, and how the host's record changes.
+"""The result of a fetch, and what is stored of a response besides its page: headers and the body of an error.
 
-Headers and the body of an error are stored, size-limited and without secrets.
+Size-limited, without secrets.
 """
 
 from __future__ import annotations
@@ -8,17 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from tenax.config import FetchConfig, SiteConfig
 from tenax.fetch import Response
 from tenax.fetch.classify import RedirectTarget
-from tenax.fetch.headers import Headers, robot_names
-from tenax.fetch.retry import fallback_transport
-from tenax.hosts.rules import apply_robots, host_after_probe, host_after_visit, robots_failure
-from tenax.model import Deferred, FetchRecord, Hop, HostRecord, Outcome, RobotsCopy, TransportKind, Value
+from tenax.fetch.headers import Headers
+from tenax.model import FetchRecord, Hop, Outcome, RobotsCopy, TransportKind, Value
 from tenax.text.masking import MASK, mask_reference, mask_text
 
 
@@ -49,6 +47,20 @@ class FetchResult(Value, frozen=True):
     """Target of a redirect."""
     chain: tuple[Hop, ...] = ()
     """Every redirect so far, including this visit's."""
+
+
+class VisitEnd(NamedTuple):
+    """The end of a visit: what the rules for the host and the task need."""
+
+    answer: FetchResult
+    outcome: Outcome
+    """How the visit ended; extraction may have changed it from the fetch's own."""
+    site: SiteConfig
+    now: float
+    jitter: float
+    """Random, from 0 to 1."""
+    available: frozenset[TransportKind]
+    """The installed transports."""
 
 
 MAX_HEADERS: Final = 64
@@ -151,26 +163,3 @@ def _mask_cookie(value: str) -> str:
 @lru_cache(1024)
 def _is_secret(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
-
-
-def update_host(
-    host: HostRecord,
-    result: FetchResult,
-    outcome: Outcome,
-    now: float,
-    site: SiteConfig,
-    jitter: float,
-    available: frozenset[TransportKind],
-) -> HostRecord:
-    """The record after a visit that ended in `outcome`, which extraction may have changed from the fetch's own.
-
-    `jitter` is a random number from 0 to 1; `available` are the installed transports.
-    """
-    if result.robots is not None:
-        host = apply_robots(host, result.robots, site.politeness, robot_names(site.fetch))
-    if result.probe is not None:
-        host = host_after_probe(host, result.probe.is_up, result.probe.why, now, site, jitter)
-    elif result.robots is not None and isinstance(outcome, Deferred):
-        outcome = robots_failure(result.robots) or outcome
-    other = fallback_transport(outcome, result.transport, site.fetch, available)
-    return host_after_visit(host, outcome, result.answered_at, result.requests, site, jitter, result.transport, other)

@@ -1,10 +1,16 @@
-"""What happens to a task after a visit: done, retried later or by another transport, or a dead letter."""
+"""What follows from the end of a visit: the host's new record, and the plan of the task.
+
+A task is done, retried later or by another transport, or becomes a dead letter.
+"""
 
 from __future__ import annotations
 
 import msgspec
 
 from tenax.config import FetchConfig, SiteConfig
+from tenax.fetch.answer import VisitEnd
+from tenax.fetch.headers import robot_names
+from tenax.hosts.rules import apply_robots, host_after_probe, host_after_visit, robots_failure
 from tenax.hosts.throttle import allowed_retry_after, retry_delay_seconds
 from tenax.model import (
     NEEDS_BROWSER,
@@ -13,6 +19,7 @@ from tenax.model import (
     Done,
     Failed,
     FailureKind,
+    HostRecord,
     Outcome,
     Park,
     Plan,
@@ -88,33 +95,44 @@ _PERMANENT_KINDS = frozenset(
 )
 
 
-def plan_task(
-    outcome: Outcome,
-    task: Task,
-    now: float,
-    site: SiteConfig,
-    jitter: float,
-    host_next_at: float,
-    available: frozenset[TransportKind],
-    transport: TransportKind = TransportKind.HTTP,
-) -> Plan:
-    """The plan for `task` after a visit by `transport`.
+def update_host(host: HostRecord, end: VisitEnd) -> HostRecord:
+    """The record after a visit."""
+    answer, outcome, site = end.answer, end.outcome, end.site
+    if answer.robots is not None:
+        host = apply_robots(host, answer.robots, site.politeness, robot_names(site.fetch))
+    if answer.probe is not None:
+        host = host_after_probe(host, answer.probe.is_up, answer.probe.why, end.now, site, end.jitter)
+    elif answer.robots is not None and isinstance(outcome, Deferred):
+        outcome = robots_failure(answer.robots) or outcome
+    return host_after_visit(
+        host,
+        outcome,
+        answer.answered_at,
+        answer.requests,
+        site,
+        end.jitter,
+        transport=answer.transport,
+        other_transport=fallback_transport(outcome, answer.transport, site.fetch, end.available),
+    )
 
-    `jitter` is random, 0 to 1; `host_next_at` is the time of the host's next request, as known after this visit;
-    `available` are the installed transports. A task keeps what it was found to need, a transport or the whole page,
-    until a visit shows otherwise.
+
+def plan_task(task: Task, end: VisitEnd, host_next_at: float) -> Plan:
+    """The plan for the task after a visit. `host_next_at` is the time of the host's next request, as known after it.
+
+    A task keeps what it was found to need, a transport or the whole page, until a visit shows otherwise.
     """
+    outcome, site, transport = end.outcome, end.site, end.answer.transport
     match outcome:
         case Deferred(until=until):
             return _reschedule(task, until)
         case Failed(kind=kind) if kind in _FINAL_KINDS:
             return Done()
         case Failed() | Rejected():
-            other = fallback_transport(outcome, transport, site.fetch, available)
+            other = fallback_transport(outcome, transport, site.fetch, end.available)
             if other is not None:
                 return msgspec.structs.replace(_reschedule(task, host_next_at), transport=other)
             if isinstance(outcome, Failed):
-                return _plan_after_failure(outcome, task, now, site, jitter, host_next_at)
+                return _plan_after_failure(outcome, task, end, host_next_at)
             if needs_browser(outcome, transport):
                 return DeadLetter(f"{NEEDS_BROWSER}: {outcome.why}")
             return _spend_attempt(task, host_next_at, outcome.why, site) if outcome.is_hard else Done()
@@ -128,9 +146,8 @@ def plan_task(
             return Done()
 
 
-def _plan_after_failure(
-    failed: Failed, task: Task, now: float, site: SiteConfig, jitter: float, host_next_at: float
-) -> Plan:
+def _plan_after_failure(failed: Failed, task: Task, end: VisitEnd, host_next_at: float) -> Plan:
+    now, site = end.now, end.site
     asked_for = now + allowed_retry_after(failed.retry_after_seconds, site.fetch)
     if (failed.kind is FailureKind.RESET and failed.is_site_wide) or failed.kind is FailureKind.PROXY:
         # Every transport was tried, or this one is refused; the next round begins with the host's usual one.
@@ -141,7 +158,7 @@ def _plan_after_failure(
         return Reschedule(now, transport=task.transport, is_unconditional=True)
     if failed.kind in _PERMANENT_KINDS:
         return DeadLetter(failed.why)
-    wait = retry_delay_seconds(task.attempt, site.fetch, jitter)
+    wait = retry_delay_seconds(task.attempt, site.fetch, end.jitter)
     plan = _spend_attempt(task, max(now + wait, asked_for), failed.why, site)
     # As above: every transport was tried.
     is_new_round = failed.kind is FailureKind.RESET and isinstance(plan, Reschedule)

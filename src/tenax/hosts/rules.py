@@ -135,6 +135,7 @@ def host_after_visit(
     requests: int,
     site: SiteConfig,
     jitter: float,
+    *,
     transport: TransportKind = TransportKind.HTTP,
     other_transport: TransportKind | None = None,
 ) -> HostRecord:

@@ -15,12 +15,13 @@ from tenax.crawl.wiring import build_app, build_transports, open_clock, open_dat
 from tenax.events.kafka import KafkaProducer
 from tenax.fetch.body_budget import BodyBudget
 from tenax.fetch.pipeline import Pipeline
+from tenax.fetch.visitor import Visitor
 from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import BestEffortRedis, RedisHosts, RedisRateLimiter, redis_clock_offset
 from tenax.runtime.cancellation import Pause, cancel_and_wait, pause
 from tenax.services.page_fetcher import fetch_config, max_items_per_host
 from tenax.services.page_fetcher.fetcher import CachedHosts, PageFetcher
-from tenax.services.page_fetcher.in_flight import PageFetcherMetrics
+from tenax.services.page_fetcher.in_flight import InFlight, PageFetcherMetrics
 from tenax.services.page_fetcher.publisher import Topic
 from tenax.services.page_fetcher.redis_queue import RedisQueue, read_queue_status, worker_name
 from tenax.services.page_fetcher.status import QueueStatus
@@ -101,9 +102,9 @@ async def open_page_fetcher(
     )
     pipeline = Pipeline(transports, clock, sites, NormalizeOptions())
     bodies = BodyBudget(config.crawl.max_body_memory_bytes, own.concurrency)
-    fetcher = PageFetcher(
-        queue, topic, hosts, pipeline, sites, clock, own, max_items_per_host(config), metrics, bodies, pause
-    )
+    visitor = Visitor(pipeline, hosts, sites, clock)
+    in_flight_items = InFlight(queue, topic, visitor, own, metrics, max_items_per_host(config))
+    fetcher = PageFetcher(queue, visitor, in_flight_items, own, metrics, bodies, pause)
     return PageFetcherApp(fetcher, parts[::-1])
 
 

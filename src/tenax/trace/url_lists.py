@@ -19,10 +19,11 @@ from tenax.config import Config, Sites
 from tenax.crawl.discovery_candidates import SITEMAP_PATHS
 from tenax.crawl.wiring import build_transports
 from tenax.discovery.sitemaps.read import Sitemap, SitemapLimits, read_sitemap, sitemaps_in_robots
-from tenax.fetch.answer import FetchResult, update_host
+from tenax.fetch.answer import FetchResult, VisitEnd
 from tenax.fetch.headers import robot_names
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.preflight import next_policy_step
+from tenax.fetch.retry import update_host
 from tenax.model import (
     Deferred,
     Failed,
@@ -151,9 +152,8 @@ class UrlFetcher:
     def _update_host(self, url: WebUrl, answer: FetchResult) -> None:
         site, now = self._sites.for_origin(url.origin), self._clock.now()
         host = self._host_record(url)
-        host = update_host(
-            host, answer, answer.outcome, now, site, random.random(), self._pipeline.available_transports
-        )
+        available = self._pipeline.available_transports
+        host = update_host(host, VisitEnd(answer, answer.outcome, site, now, random.random(), available))
         if isinstance(answer.outcome, Deferred):  # another crawl may use the host's rate limit
             host = msgspec.structs.replace(host, next_at=max(host.next_at, answer.outcome.until))
         self._hosts[url.origin] = host

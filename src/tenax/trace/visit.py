@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
@@ -15,15 +14,15 @@ from tenax.crawl import DATABASE_FILE
 from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
 from tenax.crawl.reader.read_page import extract_page
 from tenax.crawl.rules import load_rules
-from tenax.crawl.wiring import build_transports, missing_requirement, open_database
+from tenax.crawl.wiring import build_transports, build_visitor, missing_requirement, open_database
 from tenax.errors import UsageError
 from tenax.fetch.addresses import parse_origin
-from tenax.fetch.answer import FetchResult, update_host
+from tenax.fetch.answer import FetchResult
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import robot_names
-from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.preflight import cached_outcome, next_policy_step
-from tenax.fetch.retry import plan_task
+from tenax.fetch.retry import plan_task, update_host
+from tenax.fetch.visitor import Visitor
 from tenax.model import (
     Deferred,
     Failed,
@@ -73,8 +72,8 @@ async def trace_url(
     try:
         transports = build_transports(config, sites, clock, allowed_origins)
         try:
-            pipeline = Pipeline(transports, clock, sites, normalize_options(config.urls))
-            return await _TraceVisit(request, url, crawl, config, sites, pipeline, guard, clock, on_step).run()
+            visitor = build_visitor(transports, config, sites, clock)
+            return await _TraceVisit(request, url, crawl, config, visitor, guard, on_step).run()
         finally:
             await transports.close()
     finally:
@@ -117,10 +116,8 @@ class _TraceVisit:
         url: WebUrl,
         crawl: StoredState | None,
         config: Config,
-        sites: Sites,
-        pipeline: Pipeline,
+        visitor: Visitor,
         guard: Guard,
-        clock: Clock,
         on_step: Callable[[Step], None] | None,
     ) -> None:
         self._request = request
@@ -133,11 +130,12 @@ class _TraceVisit:
         # A URL unknown to the crawl counts as linked from a seed; without a crawl it is a seed.
         self._depth = self._history.depth if self._history is not None else 0 if crawl is None else 1
         self._config = config
-        self._site = sites.for_origin(url.origin)
+        self._visitor = visitor
+        self._site = visitor.site(url.origin)
         self._robot_names = robot_names(self._site.fetch)
-        self._pipeline = pipeline
+        self._pipeline = visitor.pipeline
         self._guard = guard
-        self._clock = clock
+        self._clock = visitor.clock
         self._on_step = on_step
         self._steps: list[Step] = []
         self._has_fetched_robots = False
@@ -155,10 +153,8 @@ class _TraceVisit:
         outcome = self._final_outcome(answer, extracted)
         self._update_host(answer, outcome)
         stale = self._find_stale_page(outcome)
-        now, available = self._clock.now(), self._pipeline.available_transports
-        next_at = self._host.next_at
-        plan = plan_task(outcome, task, now, self._site, random.random(), next_at, available, answer.transport)
-        host = self._host
+        host, end = self._host, self._visitor.end_visit(self._url.origin, answer, outcome)
+        now, plan = end.now, plan_task(task, end, host.next_at)
         trace = Trace(
             typed_url=mask_url(self._request.url),
             url=self._url.url,
@@ -262,17 +258,14 @@ class _TraceVisit:
 
     def _update_host(self, answer: FetchResult, outcome: Outcome) -> None:
         """Update the host record as a crawl does."""
-        now, jitter = self._clock.now(), random.random()
-        self._host = update_host(
-            self._host, answer, outcome, now, self._site, jitter, self._pipeline.available_transports
-        )
+        self._host = update_host(self._host, self._visitor.end_visit(self._url.origin, answer, outcome))
         if answer.robots is not None:
             self._has_fetched_robots = True
             if answer.robots.verdict is RobotsVerdict.UNREACHABLE:
                 self._add_steps(
                     [
                         describe.describe_robots(
-                            self._host, self._url.url, self._robot_names, now, self._has_fetched_robots
+                            self._host, self._url.url, self._robot_names, self._clock.now(), self._has_fetched_robots
                         )
                     ]
                 )

@@ -34,7 +34,7 @@ _MISSING_KINDS = (FailureKind.NOT_FOUND, FailureKind.GONE)
 
 
 def describe_source(history: UrlHistory, host: HostRecord | None) -> str:
-    """Where it was found first. `via` is the URL visited then, also when its robots.txt was fetched."""
+    """How the URL was first found. `history.via` is the URL visited then, even if only robots.txt was fetched."""
     via = history.via or "a page"
     match history.source:
         case Source.SEED:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -12,18 +11,18 @@ from typing import Any, Protocol
 import msgspec
 
 from tenax.clock import Clock
-from tenax.config import PageFetcherConfig, SiteConfig, Sites
+from tenax.config import PageFetcherConfig
 from tenax.errors import TenaxError
-from tenax.fetch.answer import FetchResult, update_host
+from tenax.fetch.answer import FetchResult, VisitEnd
 from tenax.fetch.body_budget import BodyBudget, MemoryReservation
-from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.retry import plan_task
+from tenax.fetch.visitor import HostChange, Visitor
 from tenax.hosts import Hosts
-from tenax.hosts.rules import HostPace, pace_seconds, should_probe
+from tenax.hosts.rules import pace_seconds, should_probe
 from tenax.logs import logger
 from tenax.model import Failed, FailureKind, HostRecord, Priority, Source, Task
 from tenax.runtime.cancellation import Pause, cancel_and_wait, pause, run_until_set
-from tenax.services.page_fetcher import EventLog, Queue
+from tenax.services.page_fetcher import Queue
 from tenax.services.page_fetcher.disposition import (
     GiveUp,
     Keep,
@@ -34,7 +33,6 @@ from tenax.services.page_fetcher.disposition import (
     build_outgoing_page,
     next_step,
 )
-from tenax.services.page_fetcher.host_queue import HostBackoffs, HostQueue
 from tenax.services.page_fetcher.in_flight import Gauges, InFlight, Maintenance, PageFetcherMetrics
 from tenax.services.page_fetcher.intake import Item
 
@@ -51,33 +49,27 @@ class PageFetcher:
     def __init__(
         self,
         queue: Queue,
-        events: EventLog,
-        hosts: Hosts,
-        pipeline: Pipeline,
-        sites: Sites,
-        clock: Clock,
+        visitor: Visitor,
+        in_flight_items: InFlight,
         config: PageFetcherConfig,
-        max_items_per_host: int,
         metrics: PageFetcherMetrics,
         bodies: BodyBudget,
         pause: Pause = pause,
     ) -> None:
         self.metrics = metrics
         self.metrics.read_gauges = self._current_gauges
+        self.in_flight_items = in_flight_items
         self._queue = queue
-        self._hosts = hosts
-        self._pipeline = pipeline
-        self._sites = sites
-        self._clock = clock
+        self._visitor = visitor
+        self._hosts = visitor.hosts
+        self._pipeline = visitor.pipeline
+        self._clock = visitor.clock
         self._config = config
         self._bodies = bodies
         self._pause = pause
-        self._host_queue = HostQueue(HostPace(sites))
-        self._backoffs = HostBackoffs()
-        self.in_flight_items = InFlight(
-            queue, events, hosts, self._host_queue, self._backoffs, clock, config, max_items_per_host, self.metrics
-        )
-        self._maintenance = Maintenance(queue, self.in_flight_items, config, self.metrics, clock)
+        self._host_queue = in_flight_items.host_queue
+        self._backoffs = in_flight_items.backoffs
+        self._maintenance = Maintenance(queue, in_flight_items, config, metrics, visitor.clock)
         self._visits: dict[asyncio.Task[None], str] = {}
         self._probing_hosts: set[str] = set()
         self._stop_requested = asyncio.Event()
@@ -186,46 +178,34 @@ class PageFetcher:
     async def _attempt_visit(self, item: Item, room: MemoryReservation) -> Step:
         """One attempt. Every error becomes a step: no page may stop the loop."""
         origin = item.task.origin
-        site = self._sites.for_origin(origin)
         record = HostRecord(origin=origin, domain=item.host)
         try:
             record = await self._hosts.acquire(record)
             try:
                 answer = await self._pipeline.fetch(item.task, record, reservation=room)
-                record = await self._update_host(record, answer, site)
+                end = self._visitor.end_visit(origin, answer, answer.outcome)
+                record = await self._update_host(record, end)
             finally:
                 self._hosts.release(origin)
         except TenaxError:
             raise
         except Exception as error:
             log.exception("internal error during visit", url=item.url)
-            answer = FetchResult(
-                Failed(f"{type(error).__name__} in Tenax itself", FailureKind.INTERNAL), self._clock.now()
-            )
-            next_at = answer.answered_at + pace_seconds(record, site.politeness)
+            outcome = Failed(f"{type(error).__name__} in Tenax itself", FailureKind.INTERNAL)
+            answer = FetchResult(outcome, self._clock.now())
+            end = self._visitor.end_visit(origin, answer, outcome)
+            next_at = answer.answered_at + pace_seconds(record, end.site.politeness)
             record = msgspec.structs.replace(record, next_at=max(record.next_at, next_at))
         now = self._clock.now()
-        plan = plan_task(
-            answer.outcome, item.task, now, site, random.random(), record.next_at,
-            self._pipeline.available_transports, answer.transport,
-        )  # fmt: skip
+        plan = plan_task(item.task, end._replace(now=now), record.next_at)
         self._log_backoff(record, now)
         self.in_flight_items.on_visit_end(record, now)
         return next_step(item, answer, plan)
 
-    async def _update_host(self, known: HostRecord, answer: FetchResult, site: SiteConfig) -> HostRecord:
-        now, jitter, transports = self._clock.now(), random.random(), self._pipeline.available_transports
-        before = known
-
-        def rule(record: HostRecord) -> HostRecord:
-            nonlocal before
-            before = record
-            return update_host(record, answer, answer.outcome, now, site, jitter, transports)
-
-        record = await self._hosts.update(known.origin, known, rule)
-        await self._pipeline.share_backoff(record, site)
-        self._count_host_change(before, record, answer)
-        return record
+    async def _update_host(self, known: HostRecord, end: VisitEnd) -> HostRecord:
+        change = await self._visitor.update_host(known, end)
+        self._count_host_change(change, end.answer)
+        return change.after
 
     def _log_backoff(self, record: HostRecord, now: float) -> None:
         if self._backoffs.should_report(record, now):
@@ -233,8 +213,8 @@ class PageFetcher:
             seconds = round(record.next_at - now)
             log.info("host backing off", host=record.origin, why=record.backoff_reason, until=until, seconds=seconds)
 
-    def _count_host_change(self, before: HostRecord, after: HostRecord, answer: FetchResult) -> None:
-        numbers = self.metrics
+    def _count_host_change(self, change: HostChange, answer: FetchResult) -> None:
+        numbers, (before, after) = self.metrics, change
         if before.breaker == "closed" and after.breaker != "closed":
             numbers.breakers_opened += 1
             seconds = round(after.next_at - answer.answered_at)
@@ -286,7 +266,7 @@ class PageFetcher:
                 if should_probe(newest) and newest.next_at <= now:
                     task = Task(f"{origin}/", origin, 0, Priority.HIGH, Source.SEED, None, now, now)
                     answer = await self._pipeline.fetch(task, newest)
-                    newest = await self._update_host(newest, answer, self._sites.for_origin(origin))
+                    newest = await self._update_host(newest, self._visitor.end_visit(origin, answer, answer.outcome))
             finally:
                 self._hosts.release(origin)
         except TenaxError:

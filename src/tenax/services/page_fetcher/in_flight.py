@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from tenax.clock import Clock
 from tenax.config import PageFetcherConfig
-from tenax.hosts import Hosts
+from tenax.fetch.visitor import Visitor
+from tenax.hosts.rules import HostPace
 from tenax.logs import logger
 from tenax.metrics import Histogram
 from tenax.model import HostRecord
@@ -85,14 +86,13 @@ class InFlight:
         self,
         queue: Queue,
         events: EventLog,
-        hosts: Hosts,
-        host_queue: HostQueue,
-        backoffs: HostBackoffs,
-        clock: Clock,
+        visitor: Visitor,
         config: PageFetcherConfig,
-        max_items_per_host: int,
         metrics: PageFetcherMetrics,
+        max_items_per_host: int,
     ) -> None:
+        self.host_queue = HostQueue(HostPace(visitor.sites))
+        self.backoffs = HostBackoffs()
         self.publisher = Publisher(queue, events, self.on_settled, self._on_acknowledged)
         self.wakeup = asyncio.Event()
         """Set when there is something to check in the host queue."""
@@ -101,10 +101,8 @@ class InFlight:
         self.is_blocked = False
         """Nothing is taken: every host in the queue backs off."""
         self._queue = queue
-        self._hosts = hosts
-        self._host_queue = host_queue
-        self._backoffs = backoffs
-        self._clock = clock
+        self._hosts = visitor.hosts
+        self._clock = visitor.clock
         self._config = config
         self._max_items_per_host = max_items_per_host
         self._metrics = metrics
@@ -152,7 +150,7 @@ class InFlight:
                 await self._queue.wait_for_items(self._config.poll_timeout_seconds)
             elif self._intake.is_exhausted:
                 # A host that is only paced is not an outage.
-                self.is_blocked = all(origin in self._backoffs for origin in self._intake.skipped_hosts)
+                self.is_blocked = all(origin in self.backoffs for origin in self._intake.skipped_hosts)
                 await self._wait_for_free_host()
             else:
                 self.is_blocked = False
@@ -173,7 +171,7 @@ class InFlight:
         """Scan the queue and take what may be requested. Returns the last length of the queue."""
         length = 0
         self._full_hosts = {
-            origin for origin in self._full_hosts if self._host_queue.count(origin) > self._max_items_per_host // 2
+            origin for origin in self._full_hosts if self.host_queue.count(origin) > self._max_items_per_host // 2
         }
         for span in self._intake.scan_spans():
             first = span.first
@@ -210,9 +208,9 @@ class InFlight:
     def _host_free_slots(self, origin: str) -> int:
         """How many more items of this host fit in memory. A full host is refilled when half of its items are gone:
         otherwise every fetched item would start a scan for the next one."""
-        if origin in self._backoffs:
+        if origin in self.backoffs:
             return 0
-        count = self._host_queue.count(origin)
+        count = self.host_queue.count(origin)
         if origin in self._full_hosts and count > self._max_items_per_host // 2:
             return 0
         if count >= self._max_items_per_host:
@@ -230,7 +228,7 @@ class InFlight:
                 log.warning("item is not a URL, given up", why=item.why)
                 self.add_dead_letter(raw, item.why, None, 0)
             else:
-                self.schedule_item(self._host_queue.assign_position(item), now)
+                self.schedule_item(self.host_queue.assign_position(item), now)
         if raws:
             self.wakeup.set()
 
@@ -239,13 +237,13 @@ class InFlight:
     def schedule_item(self, item: Item, at: float) -> None:
         """Keep it in memory until it is requested again; if its host backs off, it goes back to the queue."""
         origin = item.task.origin
-        host = self._backoffs.get(origin)
+        host = self.backoffs.get(origin)
         if host is None:
-            self._host_queue.add(item, at, self._hosts.get(origin))
+            self.host_queue.add(item, at, self._hosts.get(origin))
         elif not item.is_redirected_away:
             self._requeue_front([item])
         elif self._may_stay(origin):
-            self._host_queue.add(item, max(at, host.next_at), host)
+            self.host_queue.add(item, max(at, host.next_at), host)
         else:
             self.requeue([item.raw])
 
@@ -253,18 +251,18 @@ class InFlight:
         """Whether an item redirected to this host may wait in memory. In the queue it belongs to the redirecting host,
         which would be requested again and again. Too many of them would keep out others."""
         self._redirected_hosts = {
-            led_to for led_to in self._redirected_hosts if led_to in self._backoffs and self._host_queue.count(led_to)
+            led_to for led_to in self._redirected_hosts if led_to in self.backoffs and self.host_queue.count(led_to)
         }
-        if sum(map(self._host_queue.count, self._redirected_hosts)) >= self._max_items_per_host:
+        if sum(map(self.host_queue.count, self._redirected_hosts)) >= self._max_items_per_host:
             return False
         self._redirected_hosts.add(origin)
         return True
 
     def on_visit_end(self, record: HostRecord, now: float) -> None:
         """A visit of this host has ended; if the host backs off, all its waiting items go back to the queue."""
-        self._host_queue.on_visit_end(record.origin, record)
-        if self._backoffs.update_host(record, now):
-            items = self._host_queue.remove_host(record.origin)
+        self.host_queue.on_visit_end(record.origin, record)
+        if self.backoffs.update_host(record, now):
+            items = self.host_queue.remove_host(record.origin)
             self._requeue_front([item for item in items if not item.is_redirected_away])
             for item in items:
                 if item.is_redirected_away:
@@ -279,7 +277,7 @@ class InFlight:
     def _requeue_front(self, items: Sequence[Item]) -> None:
         """At the head of the queue, where they came from. Not while more is being taken from there: items taken later
         would go before those taken first."""
-        self._returning_items += map(self._host_queue.assign_position, items)
+        self._returning_items += map(self.host_queue.assign_position, items)
         if not self._is_taking:
             self._flush_returning()
 
@@ -297,7 +295,7 @@ class InFlight:
         """Our lease expired and others have our items: forget those not in flight. Returns their number. Items claimed
         since then are still ours, and nobody else would look for them."""
         async with self._receive_lock:
-            items = [*self._host_queue.remove_all(), *self._returning_items]
+            items = [*self.host_queue.remove_all(), *self._returning_items]
             self._returning_items = []
             self.on_settled([item.raw for item in items])
             since = list((Counter(await self._queue.claimed_items()) - self._claimed).elements())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tenax.config import Config, Sites
-from tenax.fetch.answer import FetchResult, Probe, update_host
+from tenax.fetch.answer import FetchResult, Probe
+from tenax.fetch.retry import update_host
 from tenax.model import (
     Deferred,
     Failed,
@@ -15,6 +16,7 @@ from tenax.model import (
     RobotsVerdict,
     TransportKind,
 )
+from tests.visit_ends import visit_end
 
 NOW = 1_750_000_000.0
 SITE = Sites(Config()).for_host("")
@@ -23,7 +25,8 @@ WAYS = frozenset({TransportKind.HTTP, TransportKind.CURL})
 
 
 def after(host: HostRecord, answer: FetchResult, outcome: Outcome | None = None, jitter: float = 0.0) -> HostRecord:
-    return update_host(host, answer, outcome or answer.outcome, NOW, SITE, jitter, WAYS)
+    end = visit_end(outcome or answer.outcome, NOW, SITE, answer=answer, jitter=jitter, available=WAYS)
+    return update_host(host, end)
 
 
 def test_a_page_sets_the_time_of_the_hosts_next_request() -> None:
@@ -57,10 +60,7 @@ def test_the_outcome_may_be_another_than_that_of_the_answer() -> None:
 def test_a_reset_switches_the_host_to_another_transport_if_there_is_one() -> None:
     reset = Failed("reset", FailureKind.RESET, is_site_wide=True)
     assert after(HOST, FetchResult(reset, NOW, 1)).transport is TransportKind.CURL
-    assert (
-        update_host(HOST, FetchResult(reset, NOW, 1), reset, NOW, SITE, 0.0, frozenset({TransportKind.HTTP})).transport
-        is None
-    )
+    assert update_host(HOST, visit_end(reset, NOW, SITE)).transport is None
 
 
 def test_a_robots_txt_in_trouble_counts_towards_an_outage() -> None:
