@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -110,6 +111,32 @@ async def test_redis_unavailable_and_back(
     # Once, or once more when a call in progress hears of the outage only after its end.
     assert messages.count("Redis unavailable, waiting") == messages.count("Redis available again")
     assert messages.count("Redis available again") in (1, 2)
+    lab.redis.close()
+
+
+async def test_an_item_that_is_being_settled_is_not_claimed_again(
+    own_redis: RedisServer, kafka: KafkaBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Claims are compared with Redis after an outage, possibly between a settlement there and its reply."""
+    lab = Lab(own_redis.url, kafka)
+    executed, may_reply = asyncio.Event(), asyncio.Event()
+    async with Site(BEHAVIOURS) as site, lab.fetching([site]) as fetcher:
+        settle = fetcher._queue.settle
+
+        async def settle_slowly(*results: Any) -> None:
+            await settle(*results)
+            executed.set()
+            await may_reply.wait()
+
+        monkeypatch.setattr(fetcher._queue, "settle", settle_slowly)
+        lab.enqueue(site.url(PATHS[0]))
+        async with asyncio.timeout(FAULT_SECONDS):
+            await executed.wait()
+            reconciling = asyncio.ensure_future(fetcher.in_flight_items.reconcile())
+            await asyncio.wait({reconciling}, timeout=0.5)
+            may_reply.set()
+            await reconciling
+        await until(lambda: lab.is_settled)
     lab.redis.close()
 
 

@@ -156,8 +156,11 @@ class InFlight:
                 self.is_blocked = False
 
     async def reconcile(self) -> None:
-        """After an outage of Redis: record claims whose reply was lost, and restore claims that Redis has forgotten."""
-        async with self._receive_lock:
+        """After an outage of Redis: record claims whose reply was lost, and restore claims that Redis has forgotten.
+
+        Not while items are being settled: they are claims here until the reply comes, and none any more in Redis.
+        """
+        async with self._receive_lock, self.publisher.settle_lock:
             ours = Counter(await self._queue.claimed_items())
             known = Counter(self._claimed)
             await self._queue.restore_claims(list((known - ours).elements()))

@@ -91,6 +91,8 @@ class Publisher:
         self._is_returned = asyncio.Event()
         self._is_returned.set()
         self._batch_slots = asyncio.Semaphore(BATCHES_IN_FLIGHT)
+        self.settle_lock = asyncio.Lock()
+        """Locked while results are written and not recorded here yet."""
         self._pending_count = 0
         """Pages and other results that are not settled yet."""
 
@@ -177,15 +179,16 @@ class Publisher:
             self._has_settlements.clear()
             done, back, dead, front = self._done_items, self._back_items, self._dead_letters, self._front_items
             self._done_items, self._back_items, self._dead_letters, self._front_items = [], [], [], []
-            await self._queue.settle(done, back, dead, front)
-            settled = [*done, *back, *front, *(dead_letter.item for dead_letter in dead)]
-            self._pending_count -= len(settled)
-            if not self._pending_count:
-                self._is_empty.set()
-            self._returning_count -= len(back) + len(front)
-            if not self._returning_count:
-                self._is_returned.set()
-            self._on_settled(settled)
+            async with self.settle_lock:
+                await self._queue.settle(done, back, dead, front)
+                settled = [*done, *back, *front, *(dead_letter.item for dead_letter in dead)]
+                self._pending_count -= len(settled)
+                if not self._pending_count:
+                    self._is_empty.set()
+                self._returning_count -= len(back) + len(front)
+                if not self._returning_count:
+                    self._is_returned.set()
+                self._on_settled(settled)
 
     def _add_pending(self, count: int = 1) -> None:
         self._pending_count += count
