@@ -1,4 +1,4 @@
-"""The sequence of a visit that crawls, the page-fetcher and traces share: fetch, update the host, plan the task."""
+"""What the visits of crawls, the page-fetcher and traces share: their parts, their end, and the host's update."""
 
 from __future__ import annotations
 
