@@ -21,7 +21,7 @@ from tenax.clock import SteadyClock
 from tenax.config import DatabaseConfig
 from tenax.database.postgres import PostgresDatabase
 from tenax.model import Visit
-from tenax.runtime.memory import configure_memory
+from tenax.runtime.resources import configure_memory
 
 IN_FLIGHT = 64
 TEXTS, TEXT_CHARS = 64, 5000

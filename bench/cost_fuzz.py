@@ -38,13 +38,12 @@ from tenax.extract.budget import CpuBudget
 from tenax.extract.html.parser import parse
 from tenax.extract.html.tree import Feeder
 from tenax.model import Source
-from tenax.runtime.cpu_time import GRACE_SECONDS, ProcessLimit, cpu_seconds
-from tenax.runtime.memory import configure_memory
+from tenax.runtime.resources import CPU_GRACE_SECONDS, ProcessLimit, configure_memory, cpu_seconds
 from tenax.urls.admit import build_rules
 
 SMALL_BYTES: Final = 30_000
 LARGE_BYTES: Final = 240_000
-OVERRUN_SECONDS: Final = MAX_CPU_SECONDS + 2 * GRACE_SECONDS
+OVERRUN_SECONDS: Final = MAX_CPU_SECONDS + 2 * CPU_GRACE_SECONDS
 GROWTH: Final = 3.0
 GROWTH_SECONDS: Final = 0.25
 """Below this at the large size, growth is ignored."""

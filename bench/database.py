@@ -26,7 +26,7 @@ from tenax.clock import SteadyClock
 from tenax.config import DatabaseConfig
 from tenax.database.sqlite import SqliteDatabase
 from tenax.model import Candidate, Visit
-from tenax.runtime.memory import configure_memory
+from tenax.runtime.resources import configure_memory
 
 SIZES, QUICK_SIZES = (0, 1_000_000, 10_000_000), (0, 20_000, 200_000)
 CYCLES, QUICK_CYCLES = 6000, 1500

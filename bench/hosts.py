@@ -49,7 +49,7 @@ from tenax.model import (
     TransportKind,
     Visit,
 )
-from tenax.runtime.memory import configure_memory
+from tenax.runtime.resources import configure_memory
 
 SIZES, QUICK_SIZES = (10_000, 1_000_000), (5_000, 50_000)
 POPULAR = 100_000

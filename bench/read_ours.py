@@ -7,7 +7,7 @@ from typing import Any
 
 from tenax.extract import extract_content
 from tenax.extract.html.dom import Dom
-from tenax.runtime.memory import configure_memory
+from tenax.runtime.resources import configure_memory
 
 configure_memory()  # as the readers of a crawl do
 

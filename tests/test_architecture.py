@@ -74,14 +74,12 @@ PURE = (
     "tenax.database.duplicates",
     "tenax.database.host_rows",
     "tenax.database.page_codec",
-    "tenax.database.postgres.reconnect",
     "tenax.database.report_rows",
     "tenax.database.reports",
     "tenax.database.rows",
     "tenax.database.schedule",
     "tenax.database.visit_rows",
     "tenax.discovery",
-    "tenax.events.page_line",
     "tenax.extract",
     "tenax.fetch.addresses",
     "tenax.fetch.answer",
@@ -108,10 +106,11 @@ PURE = (
     "tenax.services.page_fetcher.intake",
     "tenax.services.page_fetcher.redis_scripts",
     "tenax.services.page_fetcher.status",
-    "tenax.text.escaping",
-    "tenax.text.masking",
+    "tenax.text",
     "tenax.urls",
 )
+# Packages of which only the front page is pure.
+PURE_FRONT_PAGES = frozenset({"tenax.events"})
 # What pure modules may import besides each other: values, errors, settings, and packages that declare protocols.
 ALLOWED_IN_PURE = frozenset(
     {"tenax.model", "tenax.errors", "tenax.config", "tenax.version", "tenax.fetch", "tenax.hosts", "tenax.database"}
@@ -129,6 +128,7 @@ USES_IMPURE = {
     ("tenax.extract.native.binding", "threading"): "loads the native library once, also with several threads",
 }
 ASYNC_IN_PURE = {
+    "tenax.events": "declares asynchronous protocols",
     "tenax.hosts.limiter.process": "implements an asynchronous protocol, and waits for nothing",
 }
 
@@ -151,7 +151,7 @@ LIBRARY_MODULES = {
     "protego": ("tenax.hosts.robots",),
     "publicsuffixlist": ("tenax.urls.scope",),
     "pycares": ("tenax.fetch.dns",),
-    "re2": ("tenax.urls.scope", "tenax.text.escaping"),
+    "re2": ("tenax.urls.scope", "tenax.text.sanitize"),
     "redis": ("tenax.events.redis", "tenax.hosts.redis", "tenax.services"),
     "rich": ("tenax.cli.views.progress",),
     "selectolax": ("tenax.extract.html.parser", "tenax.extract.html.tree", "tenax.extract.native.binding"),
@@ -211,7 +211,7 @@ def package_of(module: str) -> str:
 
 
 def is_pure(module: str) -> bool:
-    return any(is_below(module, pure) for pure in PURE)
+    return module in PURE_FRONT_PAGES or any(is_below(module, pure) for pure in PURE)
 
 
 def test_every_package_has_a_layer() -> None:

@@ -17,8 +17,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from tenax.text.escaping import UNSAFE
-from tenax.text.masking import MASK, is_secret_name, mask_text
+from tenax.text.sanitize import MASK, UNSAFE, is_secret_name, mask_text
 
 # Whole escape sequences are removed, so that "\x1b[31mred" leaves "red" and not "[31mred". OSC, DCS, SOS, PM and APC
 # run to their terminator, or to the end of the line if there is none, so that they cannot swallow the rest.

@@ -23,7 +23,7 @@ from tenax.database.visit_rows import (
     iter_change_notices,
     known_record_ids,
 )
-from tenax.events.page_line import encode_page_line
+from tenax.events import encode_page_line
 from tenax.fetch import Response
 from tenax.fetch.headers import Headers
 from tenax.model import (

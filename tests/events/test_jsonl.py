@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.errors import SinkError, StorageFull
+from tenax.events import encode_page_line
 from tenax.events.jsonl import JsonlSink
-from tenax.events.page_line import encode_page_line
 from tenax.model import Cursor, Event, Hop, Page, PageKind, PageLink
 
 PAGE = Page(

@@ -20,8 +20,8 @@ from tenax.config.crawl import Codec
 from tenax.database.sqlite import SqliteDatabase
 from tenax.errors import ConfigError
 from tenax.events import kafka as kafka_sink
+from tenax.events import url_hash
 from tenax.events.kafka import KafkaProducer, KafkaSink, Message
-from tenax.events.page_line import url_hash
 from tenax.events.relay import Relay
 from tenax.model import Cursor, Event, Page
 from tests.contracts.database import FixedPace, candidate, drain

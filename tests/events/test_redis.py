@@ -14,8 +14,8 @@ import pytest
 from redis.asyncio import Redis
 
 from tenax.errors import ConfigError, SinkError
+from tenax.events import encode_page_line
 from tenax.events import redis as module
-from tenax.events.page_line import encode_page_line
 from tenax.events.redis import RedisSink
 from tenax.model import Cursor, Event, Page
 from tests.servers.redis import RedisServer

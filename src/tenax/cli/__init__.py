@@ -20,7 +20,7 @@ def write_crash_report(error: BaseException, *, shows_traceback: bool) -> str:
     import traceback
 
     from tenax.logs import sanitize_text
-    from tenax.text.masking import mask_text
+    from tenax.text.sanitize import mask_text
     from tenax.version import __version__
 
     details = sanitize_text(mask_text("".join(traceback.format_exception(error))), keep_lines=True)
@@ -87,7 +87,7 @@ def _find_tenax_error(error: BaseException) -> TenaxError | None:
 def _print_error(text: str) -> None:
     from tenax.cli.extras import adapt_install_hint
     from tenax.logs import sanitize_text
-    from tenax.text.masking import mask_text
+    from tenax.text.sanitize import mask_text
 
     with contextlib.suppress(OSError):  # stderr may be closed; the exit code still reports the failure
         print(f"tenax: {adapt_install_hint(sanitize_text(mask_text(text)))}", file=sys.stderr, flush=True)

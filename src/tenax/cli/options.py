@@ -18,8 +18,7 @@ from tenax.config.validate import validate_value
 from tenax.crawl.location import Location
 from tenax.errors import DatabaseError, DatabaseUnusable, UsageError
 from tenax.model import Value
-from tenax.text.escaping import quote_shell_word
-from tenax.text.masking import mask_setting
+from tenax.text.sanitize import mask_setting, quote_shell_word
 
 if TYPE_CHECKING:
     from tenax.database import Records, Reports

@@ -17,7 +17,7 @@ import msgspec
 
 from tenax.errors import SinkError, StorageFull
 from tenax.logs import sanitize_text
-from tenax.text.escaping import escape_json, escape_pieces
+from tenax.text.sanitize import escape_json, escape_pieces
 
 STANDARD_OUTPUT = "standard output"
 DEFAULT_ADVICE = "; choose another with -o"

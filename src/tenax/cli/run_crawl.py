@@ -17,7 +17,7 @@ from tenax.cli.run_service import EXIT_INTERRUPTED, SHUTDOWN_SECONDS, Deadline, 
 from tenax.cli.views import format_values
 from tenax.errors import DatabaseTimeout, NoPagesStored
 from tenax.model import Ending, Progress
-from tenax.text.masking import mask_url
+from tenax.text.sanitize import mask_url
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -73,7 +73,7 @@ def choose_view(loaded: LoadedConfig, options: CrawlOptions) -> View:
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run on uvloop where it is available, with memory configured before the first thread: one started earlier would
     get a heap of its own."""
-    from tenax.runtime.memory import configure_memory, skip_final_collection
+    from tenax.runtime.resources import configure_memory, skip_final_collection
 
     configure_memory()
     try:

@@ -12,7 +12,7 @@ import msgspec
 from tenax.config.crawl import Config
 from tenax.config.fetch import Section
 from tenax.errors import ConfigError
-from tenax.text.masking import MASK, mask_text
+from tenax.text.sanitize import MASK, mask_text
 
 _SECRET_KEYS = frozenset({"proxy.urls", "database.url", "redis.url", "events.redis", "page_fetcher.redis_url"})
 _TYPE_NAMES = {

@@ -29,7 +29,7 @@ from tenax.database import Admission, Frontier, Records, Status
 from tenax.errors import NoPagesStored, NoSeedReachable, UsageError
 from tenax.metrics import Metrics, MetricsServer
 from tenax.model import Ending, Page, Progress, Visit, limit_setting
-from tenax.text.masking import mask_text, mask_url
+from tenax.text.sanitize import mask_text, mask_url
 from tenax.urls.admit import Rules, build_rules, seed_candidates
 from tenax.urls.normalize import WebUrl, normalize, normalize_options
 

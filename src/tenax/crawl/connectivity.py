@@ -16,7 +16,7 @@ from tenax.clock import Clock
 from tenax.config import ResilienceConfig
 from tenax.errors import ConfigError, NetworkLost
 from tenax.model import Failed, FailureKind, Fetched, HostRecord, Outcome, Redirected, Rejected, Unchanged, Value
-from tenax.runtime.open_files import is_out_of_files
+from tenax.runtime.resources import is_out_of_files
 
 log = logging.getLogger(__name__)
 

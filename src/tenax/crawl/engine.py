@@ -45,7 +45,7 @@ from tenax.model import (
     Task,
     Visit,
 )
-from tenax.runtime.open_files import is_out_of_files
+from tenax.runtime.resources import is_out_of_files
 from tenax.urls.admit import url_budgets
 
 log = logging.getLogger(__name__)

@@ -8,8 +8,7 @@ from pathlib import Path
 from tenax.config import Config, DatabaseConfig
 from tenax.logs import sanitize_text
 from tenax.model import Value
-from tenax.text.escaping import quote_shell_word
-from tenax.text.masking import mask_server_url
+from tenax.text.sanitize import mask_server_url, quote_shell_word
 
 
 class Location(Value, frozen=True):

@@ -26,9 +26,8 @@ from tenax.extract.html.dom import Dom
 from tenax.extract.html.head import read_head, read_page_hints
 from tenax.extract.html.links import Links
 from tenax.model import Value
-from tenax.runtime.cpu_time import cpu_seconds
-from tenax.runtime.memory import pause_collection
-from tenax.text.masking import mask_url
+from tenax.runtime.resources import cpu_seconds, pause_collection
+from tenax.text.sanitize import mask_url
 from tenax.urls.normalize import NormalizeOptions, count_resolvable, make_link_resolver, normalize, resolve_base
 
 MAX_CPU_SECONDS = ExtractConfig().max_cpu_seconds

@@ -21,7 +21,7 @@ from tenax.clock import Clock
 from tenax.config import ResilienceConfig
 from tenax.crawl.connectivity import NetworkMonitor
 from tenax.errors import CrawlStalled, DatabaseError, DatabaseLost, DatabaseTimeout, MemoryExceeded, TenaxError
-from tenax.runtime.memory import container_limit_bytes, release_memory, used_bytes
+from tenax.runtime.resources import container_limit_bytes, release_memory, used_bytes
 
 log = logging.getLogger(__name__)
 

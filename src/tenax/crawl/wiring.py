@@ -46,7 +46,7 @@ from tenax.hosts.limiter.process import ProcessRateLimiter
 from tenax.hosts.records import MemoryHosts, UnsharedHosts
 from tenax.hosts.rules import HostPace
 from tenax.model import Failed, TransportKind, Unchanged, Visit
-from tenax.runtime.open_files import FileLimit
+from tenax.runtime.resources import FileLimit
 from tenax.urls.admit import Rules
 from tenax.urls.normalize import normalize_options
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from tenax.errors import SinkError, StorageFull
-from tenax.events.page_line import encode_page_line
+from tenax.events import encode_page_line
 from tenax.model import Cursor, Event
 
 LOCK_TIMEOUT_SECONDS = 5.0

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from tenax.errors import ConfigError
-from tenax.events.page_line import encode_page_line, url_hash
+from tenax.events import encode_page_line, url_hash
 from tenax.logs import logger
 from tenax.model import Cursor, Event, Page
-from tenax.text.masking import mask_text, mask_url
+from tenax.text.sanitize import mask_text, mask_url
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Producer

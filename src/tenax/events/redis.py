@@ -12,11 +12,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tenax.errors import ConfigError, SinkError
-from tenax.events.page_line import encode_page_line
+from tenax.events import encode_page_line
 from tenax.logs import logger
 from tenax.model import Cursor, Event
 from tenax.runtime.cancellation import preserve_cancellation
-from tenax.text.masking import mask_server_url, mask_text
+from tenax.text.sanitize import mask_server_url, mask_text
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

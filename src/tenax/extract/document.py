@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from msgspec import structs
 
+from tenax.extract.body import read_body, skim_body
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
 from tenax.extract.html.charset import decode
 from tenax.extract.html.dom import Dom
@@ -22,7 +23,6 @@ from tenax.extract.html.tree import SKIPPED_TAGS, Node, tag_number
 from tenax.extract.language.detect import Language, detect_language
 from tenax.extract.metadata.read import parse_robots_hints, read_metadata, skim_metadata
 from tenax.extract.native.binding import NativePage, Unsupported, load_native, open_page
-from tenax.extract.native_body import read_body, skim_body
 from tenax.extract.text.fingerprint import content_hash
 from tenax.extract.text.visible import MAX_TEXT_CHARS, plain_text
 from tenax.model import PageContent

@@ -17,7 +17,7 @@ from tenax.fetch import Response
 from tenax.fetch.classify import RedirectTarget
 from tenax.fetch.headers import Headers
 from tenax.model import FetchRecord, Hop, Outcome, RobotsCopy, TransportKind, Value
-from tenax.text.masking import MASK, mask_reference, mask_text
+from tenax.text.sanitize import MASK, mask_reference, mask_text
 
 
 class Probe(Value, frozen=True):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from tenax.errors import ConfigError
 from tenax.fetch.addresses import parse_address
 from tenax.model import Value
-from tenax.runtime.open_files import raise_file_limit
+from tenax.runtime.resources import raise_file_limit
 
 if TYPE_CHECKING:
     import pycares

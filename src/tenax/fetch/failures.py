@@ -15,7 +15,7 @@ from httptools import HttpParserError
 
 from tenax.config.sites import origin_host
 from tenax.model import Deferred, Failed, FailureKind, Task
-from tenax.runtime.open_files import are_files_used_up, is_out_of_files
+from tenax.runtime.resources import are_files_used_up, is_out_of_files
 
 _FILE_LIMIT_REASON = "out of file descriptors: raise `ulimit -n`"
 _RESET_ERRNOS = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ESHUTDOWN})

@@ -19,7 +19,7 @@ from tenax.fetch.addresses import Address, Origin, is_public, parse_address, par
 from tenax.fetch.dns import LookupResult, Resolver, UnknownHost, make_resolver
 from tenax.fetch.failures import file_limit_failure, is_file_limit_failure
 from tenax.model import AddressClass, Failed, FailureKind, Refused, Value
-from tenax.runtime.open_files import are_files_used_up, is_out_of_files
+from tenax.runtime.resources import are_files_used_up, is_out_of_files
 
 MAX_NAMES = 20_000
 """Maximum cached names; the oldest look-ups are removed first."""

@@ -14,7 +14,7 @@ from tenax.fetch.guard import Guard
 from tenax.hosts import Permit, RateLimiter, host_key
 from tenax.hosts.limiter.process import RequestInterval
 from tenax.model import Deferred, Failed, Refused, TransportKind, Value
-from tenax.runtime.open_files import RETRY_SECONDS, FileLimit
+from tenax.runtime.resources import FILE_RETRY_SECONDS, FileLimit
 
 _BACKOFF_STATUSES = frozenset({429, 503})
 
@@ -84,7 +84,7 @@ class Transports:
         """No file descriptor was left: our own failure, so the visit is deferred."""
         now = self._clock.now()
         self._files.record_exhaustion(self._in_flight, now)
-        return Deferred(now + RETRY_SECONDS, "files: no file descriptor was left; raise `ulimit -n`")
+        return Deferred(now + FILE_RETRY_SECONDS, "files: no file descriptor was left; raise `ulimit -n`")
 
     async def _send_counted(
         self, kind: TransportKind, request: Request, pace: Pace

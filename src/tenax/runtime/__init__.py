@@ -1,1 +1,1 @@
-"""The process: cancellation, CPU time, memory, open files."""
+"""The process: cancellation and resources."""

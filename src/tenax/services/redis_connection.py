@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tenax.errors import ConfigError, ServerUnavailable
 from tenax.logs import logger
 from tenax.runtime.cancellation import preserve_cancellation
-from tenax.text.masking import mask_server_url, mask_text
+from tenax.text.sanitize import mask_server_url, mask_text
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

@@ -25,8 +25,7 @@ from tenax.services.page_fetcher.in_flight import InFlight, PageFetcherMetrics
 from tenax.services.page_fetcher.publisher import Topic
 from tenax.services.page_fetcher.redis_queue import RedisQueue, read_queue_status, worker_name
 from tenax.services.page_fetcher.status import QueueStatus
-from tenax.services.scheduler import Seed
-from tenax.services.scheduler.loop import SeedScheduler
+from tenax.services.scheduler import Seed, SeedScheduler
 from tenax.services.scheduler.redis_store import RedisSeedQueue
 from tenax.services.worker import Worker, WorkerMetrics
 from tenax.urls.admit import build_rules

@@ -1,1 +1,1 @@
-"""Text that is shown or stored: secrets masked, control characters escaped. Pure."""
+"""Text of others, made safe to show and to store. Pure."""

@@ -31,7 +31,7 @@ from tenax.model import (
     TransportKind,
     Value,
 )
-from tenax.text.masking import mask_reference, mask_url
+from tenax.text.sanitize import mask_reference, mask_url
 from tenax.urls.admit import Rules
 from tenax.urls.describe_admission import rule_verdicts
 from tenax.urls.normalize import WebUrl

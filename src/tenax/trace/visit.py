@@ -41,7 +41,7 @@ from tenax.model import (
     Task,
     TransportKind,
 )
-from tenax.text.masking import mask_url
+from tenax.text.sanitize import mask_url
 from tenax.trace import describe
 from tenax.trace.describe import Step, StoredState, Trace, TraceRequest
 from tenax.urls.admit import Rules, build_rules, url_refusal

@@ -21,7 +21,7 @@ from can_ada import URL, parse
 
 from tenax.config import UrlsConfig
 from tenax.model import Value
-from tenax.text.masking import MASK
+from tenax.text.sanitize import MASK
 
 MAX_HREF_CHARS = 65_536
 """The largest `max_length` that can be set; longer hrefs are refused without parsing."""
@@ -139,7 +139,7 @@ def parse_exact_url(href: str) -> WebUrl | None:
 def mask_userinfo(href: str) -> str:
     """A valid URL, with `***` for its user and password as the parser reads them.
 
-    Texts that may be no URL, and are only shown, are masked by `tenax.text.masking`.
+    Texts that may be no URL, and are only shown, are masked by `tenax.text.sanitize`.
     """
     if "@" not in href:
         return href

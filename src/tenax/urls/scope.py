@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tenax.config import ScopeName
 from tenax.errors import ConfigError, UsageError
 from tenax.model import Value
-from tenax.text.masking import mask_text, mask_url
+from tenax.text.sanitize import mask_text, mask_url
 from tenax.urls.normalize import NormalizeOptions, WebUrl, normalize
 
 if TYPE_CHECKING:

@@ -18,14 +18,14 @@ import tenax.crawl.reader.read_page
 from tenax.extract.native.binding import load_native
 assert load_native() is not None
 unused = (
-    *("tenax.extract.python_body", "tenax.extract.markdown.", "tenax.logs", "tenax.crawl.url_lists"),
+    *("tenax.extract.markdown.", "tenax.logs", "tenax.crawl.url_lists"),
     *("asyncio", "re2", "tomllib", "importlib.resources"),
 )
 print(sorted(name for name in sys.modules if name.startswith(unused) and name != "tenax.extract.markdown.escape"))
 """
 
 
-def test_with_native_code_a_reader_does_not_import_the_python_extraction() -> None:
+def test_with_native_code_a_reader_does_not_import_what_it_does_not_need() -> None:
     answer = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, env=ENVIRONMENT, check=False)
     assert (answer.stdout, answer.stderr) == ("[]\n", "")
 

@@ -50,7 +50,7 @@ def settings_to_json(loaded: LoadedConfig) -> str:
     import json
 
     from tenax.config import all_settings
-    from tenax.text.escaping import escape_json
+    from tenax.text.sanitize import escape_json
 
     document = {
         setting.key: {
@@ -106,7 +106,7 @@ def format_settings(loaded: LoadedConfig, style: TextStyle, *, with_meanings: bo
 def _parse_host_name(text: str) -> str:
     """Normalise a host name or take the host of a URL."""
     from tenax.config import UrlsConfig
-    from tenax.text.masking import mask_url
+    from tenax.text.sanitize import mask_url
     from tenax.urls.normalize import normalize, normalize_options
 
     url = normalize(text if "://" in text else f"http://{text}/", None, normalize_options(UrlsConfig()))
@@ -124,7 +124,7 @@ def _masked_value(loaded: LoadedConfig, setting: Setting) -> Any:
 
 
 def _mask_item(value: Any, setting: Setting) -> Any:
-    from tenax.text.masking import mask_setting
+    from tenax.text.sanitize import mask_setting
 
     return mask_setting(value, is_secret=setting.is_secret, hides_user=True) if isinstance(value, str) else value
 

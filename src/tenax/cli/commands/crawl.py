@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         options_to_store,
         resume_notices,
     )
-    from tenax.text.masking import mask_url
+    from tenax.text.sanitize import mask_url
 
     loaded = settings.load(args)
     location = _crawl_location(args, loaded)

@@ -68,7 +68,7 @@ async def explain_url(records: Records, typed_url: str) -> Explanation:
     from tenax.crawl.cut_offs import search_links
     from tenax.crawl.rules import load_rules
     from tenax.crawl.seeds import load_allowed
-    from tenax.text.masking import mask_url
+    from tenax.text.sanitize import mask_url
     from tenax.urls.describe_admission import rule_verdicts
     from tenax.urls.normalize import normalize_options
     from tenax.urls.scope import parse_seed

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tenax.cli import settings
 from tenax.cli.commands import sitemap
 from tenax.errors import NoSeedReachable, UsageError
-from tenax.text.masking import mask_text, mask_url
+from tenax.text.sanitize import mask_text, mask_url
 
 if TYPE_CHECKING:
     from tenax.cli.output import TextStyle

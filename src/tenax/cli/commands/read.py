@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tenax.cli import settings
 from tenax.cli.commands import fetch
 from tenax.errors import NoSeedReachable, UsageError
-from tenax.text.masking import mask_url
+from tenax.text.sanitize import mask_url
 
 if TYPE_CHECKING:
     from tenax.config import Config
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from tenax import logs
-    from tenax.runtime.cpu_time import limit_cpu_time
+    from tenax.runtime.resources import limit_cpu_time
 
     if args.explain and args.format == "markdown":
         raise UsageError("--explain needs --format text or json")

@@ -83,7 +83,7 @@ async def resume_command(reports: Reports, location: Location) -> str:
     """The command that resumes this crawl from the current directory."""
     from tenax.cli import options
     from tenax.crawl.rules import load_rules
-    from tenax.text.escaping import quote_shell_word
+    from tenax.text.sanitize import quote_shell_word
 
     settings = await options.load_stored_options(reports)
     if settings is not None and not location.server:

@@ -22,7 +22,7 @@ from tenax.cli.views.format_values import pluralize
 from tenax.cli.views.pages import csv_rows
 from tenax.database import TaskState
 from tenax.model import PageLink, Value
-from tenax.text.escaping import escape_json
+from tenax.text.sanitize import escape_json
 
 _STATE_NAMES = {
     TaskState.WAITING: "waiting",

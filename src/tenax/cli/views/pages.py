@@ -24,10 +24,10 @@ from tenax.cli.output import TextStyle, display_width, terminal_width
 from tenax.cli.views.format_values import format_count, join_words
 from tenax.database import PageFilter
 from tenax.errors import UsageError
-from tenax.events.page_line import encode_page_line
+from tenax.events import encode_page_line
 from tenax.logs import sanitize_text
 from tenax.model import CONTENT_FIELDS, INTERNAL_FIELDS, TEXT_FIELDS, Page, PageKind
-from tenax.text.masking import mask_reference, mask_url
+from tenax.text.sanitize import mask_reference, mask_url
 
 if TYPE_CHECKING:
     from tenax.crawl.single_page import ExplainedBlock

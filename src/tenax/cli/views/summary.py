@@ -20,8 +20,7 @@ from tenax.cli.views import format_values
 from tenax.crawl import DATABASE_FILE
 from tenax.database import DueTask, DueTasks, HostStatus, Status
 from tenax.model import Ending, Progress, Value, limit_setting
-from tenax.text.escaping import quote_shell_word
-from tenax.text.masking import MASK, mask_url
+from tenax.text.sanitize import MASK, mask_url, quote_shell_word
 
 _DUE_RANGES = {
     "now": "due now",

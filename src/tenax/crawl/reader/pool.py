@@ -26,7 +26,7 @@ import msgspec
 from tenax.config import PoolConfig
 from tenax.crawl.reader.channel import Channel
 from tenax.crawl.reader.messages import ExtractedPage, ExtractJob, max_cpu_seconds, unreadable_page
-from tenax.runtime.open_files import raise_file_limit
+from tenax.runtime.resources import raise_file_limit
 from tenax.urls.admit import Rules
 
 log = logging.getLogger(__name__)

@@ -32,7 +32,7 @@ from tenax.model import (
     content_values,
     count_rule_refusals,
 )
-from tenax.runtime.cpu_time import cpu_seconds, limit_cpu_time, passed_seconds
+from tenax.runtime.resources import cpu_seconds, limit_cpu_time, passed_seconds
 from tenax.urls.admit import Rules, admit_links, link_targets, url_list_candidate
 from tenax.urls.normalize import (
     MAX_RESOLVED_CHARS,

@@ -16,7 +16,7 @@ import time
 import traceback
 from typing import TYPE_CHECKING
 
-from tenax.runtime.memory import configure_memory, pause_collection
+from tenax.runtime.resources import configure_memory, pause_collection
 
 if TYPE_CHECKING:
     from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
@@ -93,7 +93,7 @@ def serve(channel: socket.socket, progress_fileno: int) -> None:
     with pause_collection():
         from tenax.crawl.reader.messages import HEADER, decode_batch, encode_pages_into, max_cpu_seconds
         from tenax.crawl.reader.read_page import Reader
-        from tenax.runtime.cpu_time import ProcessLimit, keep_signal
+        from tenax.runtime.resources import ProcessLimit, keep_signal
     configure_memory()
     keep_signal()
     stream = channel.makefile("rb", buffering=1024 * 1024)

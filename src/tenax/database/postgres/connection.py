@@ -1,4 +1,4 @@
-"""A connection that reconnects by itself, and the translation of asyncpg's errors."""
+"""A connection that reconnects by itself, when to try that, and the translation of asyncpg's errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from tenax import logs
-from tenax.database.postgres.reconnect import Breaker
 from tenax.errors import ConfigError, DatabaseUnavailable, DatabaseUnusable, StorageFull, TenaxError
 
 T = TypeVar("T")
@@ -26,6 +25,12 @@ CONNECT_SECONDS = 10.0
 COMMAND_SECONDS = 60.0
 """A worker drops the connection after waiting this long for an answer; read-only commands have no limit."""
 CLOSE_SECONDS = 5.0
+MAX_FAILURES = 3
+"""Consecutive failures of all connections to the server before the long pause."""
+RETRY_SECONDS = 30.0
+FIRST_PAUSE_SECONDS = 0.1
+JITTER = 0.1
+"""Random share added to each pause: workers that lose the server together must not return together."""
 
 SESSION_SETTINGS = {
     "application_name": "tenax",
@@ -361,3 +366,32 @@ def _error_text(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno is not None:
         return (error.strerror or type(error).__name__).lower()
     return " ".join(str(error).split()) or type(error).__name__
+
+
+class Breaker:
+    """Shared by all connections of one database. Counts connections that failed or answered nothing."""
+
+    def __init__(self, retry_seconds: float = RETRY_SECONDS) -> None:
+        self._retry_seconds = retry_seconds
+        self._failures = 0
+        self._next_try_at = 0.0
+
+    @property
+    def is_unavailable(self) -> bool:
+        """The last attempt failed."""
+        return self._failures > 0
+
+    def wait_seconds(self, now: float) -> float:
+        """How long to wait before the next attempt."""
+        return max(self._next_try_at - now, 0.0)
+
+    def record_failure(self, now: float, jitter: float) -> None:
+        self._failures += 1
+        pause = (
+            FIRST_PAUSE_SECONDS * 2 ** (self._failures - 1) if self._failures < MAX_FAILURES else self._retry_seconds
+        )
+        self._next_try_at = now + pause * (1 + JITTER * jitter)
+
+    def record_success(self) -> None:
+        self._failures = 0
+        self._next_try_at = 0.0

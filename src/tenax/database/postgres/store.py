@@ -19,12 +19,18 @@ from tenax.database import Admission, PaceRules, SharedServer, Similarity, rows
 from tenax.database.admission import AdmissionRate, Batch
 from tenax.database.claims import PendingCommit
 from tenax.database.postgres import requeue, schema
-from tenax.database.postgres.connection import FIXED_PLAN_SETTINGS, Address, Connection, PostgresConnection
+from tenax.database.postgres.connection import (
+    FIXED_PLAN_SETTINGS,
+    RETRY_SECONDS,
+    Address,
+    Breaker,
+    Connection,
+    PostgresConnection,
+)
 from tenax.database.postgres.frontier import Frontier
 from tenax.database.postgres.heartbeat import HEARTBEAT_LOOP_SECONDS, Heartbeat, Leader
 from tenax.database.postgres.host_window import Window
 from tenax.database.postgres.read import PostgresLinks, Reader, read_tally
-from tenax.database.postgres.reconnect import RETRY_SECONDS, Breaker
 from tenax.database.postgres.requeue import PostgresCutOffs, RunStep
 from tenax.database.postgres.schema import correct_clock_rollback, find_problems, queries
 from tenax.database.postgres.transactions import GroupCommit, Writer, WriteResult

@@ -15,7 +15,7 @@ from tenax.fetch.guard import Guard
 from tenax.fetch.proxies import Proxy, ProxyPool, ProxyPools
 from tenax.fetch.proxy_rotation import ProxyRotation
 from tenax.model import Deferred, Failed, FailureKind, Refused
-from tenax.runtime.open_files import is_out_of_files
+from tenax.runtime.resources import is_out_of_files
 
 PIECE_BYTES = 64 * 1024
 

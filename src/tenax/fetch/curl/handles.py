@@ -15,7 +15,7 @@ from tenax.fetch.curl.responses import STOPPED, TransferResult
 from tenax.fetch.headers import BROWSER_VERSION
 from tenax.fetch.proxies import Proxy
 from tenax.model import Value
-from tenax.runtime.open_files import file_share, raise_file_limit
+from tenax.runtime.resources import file_share, raise_file_limit
 
 _MAX_IDLE_CONNECTIONS: Final = 64
 _MAX_IDLE_HANDLES: Final = 64

@@ -18,7 +18,7 @@ from tenax.fetch.failures import failure_from_error, file_limit_failure, reset_f
 from tenax.fetch.headers import Headers, parse_framing
 from tenax.fetch.proxies import Proxy
 from tenax.model import Deferred, Failed, FailureKind, Value
-from tenax.runtime.open_files import are_files_used_up
+from tenax.runtime.resources import are_files_used_up
 
 STOP: Final = 0xFFFF_FFFF
 """CURL_WRITEFUNC_ERROR: a receiver returns it to stop the transfer."""

@@ -34,7 +34,7 @@ from tenax.fetch.headers import Profile, default_headers
 from tenax.fetch.proxies import Proxy, ProxyPools
 from tenax.fetch.proxy_rotation import ProxyRotation
 from tenax.model import Deferred, Failed, FailureKind, Refused, TransportKind, Value
-from tenax.runtime.open_files import is_out_of_files
+from tenax.runtime.resources import is_out_of_files
 
 if TYPE_CHECKING:
     from tenax.fetch.curl.handles import CurlHandles, Transfer

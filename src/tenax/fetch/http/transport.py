@@ -22,7 +22,7 @@ from tenax.fetch.http.wire import Connection, WireResponse
 from tenax.fetch.proxies import Proxy, ProxyPools
 from tenax.fetch.proxy_rotation import ProxyRotation
 from tenax.model import AddressClass, Deferred, Failed, FailureKind, Refused
-from tenax.runtime.open_files import are_files_used_up, file_share, is_out_of_files, raise_file_limit
+from tenax.runtime.resources import are_files_used_up, file_share, is_out_of_files, raise_file_limit
 
 
 class Route(NamedTuple):

@@ -12,7 +12,7 @@ from tenax.clock import Clock
 from tenax.errors import ConfigError, ServerUnavailable
 from tenax.logs import logger
 from tenax.runtime.cancellation import preserve_cancellation
-from tenax.text.masking import mask_server_url, mask_text
+from tenax.text.sanitize import mask_server_url, mask_text
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

@@ -17,7 +17,7 @@ from tenax.hosts.redis.connection import BestEffortRedis
 from tenax.hosts.redis.limiter import RedisRateLimiter
 from tenax.hosts.redis.records import RedisHosts
 from tenax.model import Peers
-from tenax.text.masking import mask_server_url
+from tenax.text.sanitize import mask_server_url
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

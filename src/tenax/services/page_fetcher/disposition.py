@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from tenax.events.page_line import url_hash
+from tenax.events import url_hash
 from tenax.fetch import Response
 from tenax.fetch.answer import FetchResult
 from tenax.model import (

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from tenax.model import Priority, Source, Task, Value
-from tenax.text.masking import mask_url
+from tenax.text.sanitize import mask_url
 from tenax.urls.normalize import MAX_HREF_CHARS, mask_userinfo, parse_exact_url
 
 SHOWN_CHARS = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tenax.events.page_line import url_hash
+from tenax.events import url_hash
 from tenax.services.redis_connection import RedisConnection, close_clients, create_redis_client
 from tenax.services.scheduler import Seed, SendResult, SendStatus
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenax import logs
-from tenax.text.escaping import PIECE_BYTES, escape_json, escape_pieces, quote_shell_word
+from tenax.text.sanitize import PIECE_BYTES, escape_json, escape_pieces, quote_shell_word
 
 UNSAFE = "\x7f\x80\x85\x9b\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202e\u2066\ufeff\ufffb\U000e0041"
 SAFE = "é ñ – “quoted” \u00a0 שלום 👩\u200d🔬 漢字 \u0301"

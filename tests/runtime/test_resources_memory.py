@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tenax.extract import extract_content
-from tenax.runtime.memory import container_limit_bytes, pause_collection, used_bytes
+from tenax.runtime.resources import container_limit_bytes, pause_collection, used_bytes
 
 
 @pytest.mark.parametrize("is_on", [True, False])
@@ -43,7 +43,7 @@ def test_reading_a_page_leaves_nothing_to_collect() -> None:
 
 HEAPS = """
 import ctypes, threading
-from tenax.runtime.memory import configure_memory
+from tenax.runtime.resources import configure_memory
 configure_memory()
 blocks = []
 threads = [threading.Thread(target=lambda: blocks.extend(bytes(4000) for _ in range(2000))) for _ in range(4)]
@@ -65,7 +65,7 @@ def test_all_threads_have_their_memory_from_one_heap() -> None:
 
 GROWING = """
 import subprocess, sys
-from tenax.runtime.memory import used_bytes
+from tenax.runtime.resources import used_bytes
 before = used_bytes()
 held = bytearray(b"x") * 80_000_000
 print(used_bytes() - before)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import tenax
-from tenax.runtime.cpu_time import cpu_seconds, limit_cpu_time
+from tenax.runtime.resources import cpu_seconds, limit_cpu_time
 
 ENVIRONMENT = {"PYTHONPATH": str(Path(tenax.__file__).parents[1])}
 
@@ -77,7 +77,7 @@ def test_other_threads_and_other_users_of_the_signal_are_left_alone() -> None:
 def test_a_process_that_keeps_the_signal_interrupts_each_block_by_its_own_time() -> None:
     """The timer of a block runs on behind it: it interrupts neither what comes next nor a block that has time left."""
     program = """
-from tenax.runtime.cpu_time import cpu_seconds, keep_signal, limit_cpu_time
+from tenax.runtime.resources import cpu_seconds, keep_signal, limit_cpu_time
 def busy(seconds):
     until = cpu_seconds() + seconds
     while cpu_seconds() < until:
@@ -115,7 +115,7 @@ for _ in range(2):
 def test_a_process_that_does_not_come_to_an_end_is_ended(work: str, code: int) -> None:
     """Whatever it is doing: a loop in C handles no Python signal."""
     program = f"""
-from tenax.runtime.cpu_time import ProcessLimit, cpu_seconds
+from tenax.runtime.resources import ProcessLimit, cpu_seconds
 def busy(seconds):
     until = cpu_seconds() + seconds
     while cpu_seconds() < until:

@@ -26,7 +26,7 @@ from tenax.fetch.http import HttpTransport
 from tenax.fetch.transports import Pace, Transports
 from tenax.hosts.limiter.process import ProcessRateLimiter
 from tenax.model import Deferred, Failed, FailureKind, TransportKind
-from tenax.runtime.open_files import (
+from tenax.runtime.resources import (
     MAX_FILES,
     FileLimit,
     are_files_used_up,

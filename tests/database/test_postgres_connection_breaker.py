@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenax.database.postgres.reconnect import MAX_FAILURES, RETRY_SECONDS, Breaker
+from tenax.database.postgres.connection import MAX_FAILURES, RETRY_SECONDS, Breaker
 
 
 def test_three_tries_then_half_a_minute() -> None:

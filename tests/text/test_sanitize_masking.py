@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tenax.text.masking import (
+from tenax.text.sanitize import (
     MASK,
     is_secret_name,
     mask_reference,
