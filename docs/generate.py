@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from docs import diagram, from_capacity, from_code, from_comparison, from_results
+from docs import diagram, from_capacity, from_code, from_comparison, from_results, url_path
 from docs.packages import DiagramError
 from tenax.metrics import PAGE_FETCHER_METRICS
 
@@ -28,7 +28,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="scripts/docs",
         description="Update the generated parts of the documents.",
-        epilog="scripts/docs build [DIR] builds the website, serve serves it, picture draws docs/terminal.svg.",
+        epilog="scripts/docs build [DIR] builds the website, serve serves it, picture draws docs/terminal.svg, "
+        "path measures which files a URL passes through.",
     )
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a part is out of date")
     is_check = parser.parse_args().check
@@ -99,6 +100,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "soak-hostile": from_results.hostile_tables,
     "soak-kill": from_results.kill_tables,
     "speed": from_results.speed_claim,
+    "url-path": url_path.url_path_table,
 }
 
 
