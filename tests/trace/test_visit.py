@@ -351,3 +351,8 @@ def test_the_state_of_a_host_in_words() -> None:
 )
 def test_spans(seconds: float, words: str) -> None:
     assert format_duration(seconds) == words
+
+
+async def test_a_page_is_extracted_with_the_settings_of_its_site(site: Site) -> None:
+    done = await trace(site, "/page", {"extract.max_cpu_seconds": 1e-9})
+    assert isinstance(done.outcome, Failed) and done.outcome.kind is FailureKind.UNREADABLE

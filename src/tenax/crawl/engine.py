@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import msgspec
 
-from tenax.config import CrawlConfig, SiteConfig
+from tenax.config import CrawlConfig
 from tenax.crawl import visits
 from tenax.crawl.after_visit import VisitUpdate, apply_visit, page_similarity
 from tenax.crawl.connectivity import PAUSE_REASON as NETWORK
@@ -25,9 +25,7 @@ from tenax.fetch.answer import FetchResult, VisitEnd
 from tenax.fetch.body_budget import BodyBudget, MemoryReservation
 from tenax.fetch.classify import RedirectTarget
 from tenax.fetch.preflight import may_use_canonical_copy
-from tenax.fetch.retry import plan_task
-from tenax.fetch.visitor import Visitor
-from tenax.hosts.rules import pace_seconds
+from tenax.fetch.visitor import Visitor, delay_host
 from tenax.model import (
     Candidate,
     CanonicalCopy,
@@ -35,7 +33,6 @@ from tenax.model import (
     Deferred,
     Ending,
     Failed,
-    FailureKind,
     Fetched,
     HostRecord,
     Outcome,
@@ -45,7 +42,6 @@ from tenax.model import (
     Task,
     Visit,
 )
-from tenax.runtime.resources import is_out_of_files
 from tenax.urls.admit import url_budgets
 
 log = logging.getLogger(__name__)
@@ -177,11 +173,8 @@ class Engine:
         except TenaxError:
             raise
         except Exception as error:
-            if is_out_of_files(error):
-                answer = FetchResult(self.pipeline.defer_for_file_limit(), self.clock.now())
-                return await self._build_visit(claim, answer, None, started_at)
-            log.exception("internal error during visit", extra={"url": claim.task.url})
-            return await self._failed_visit(claim, error, started_at)
+            answer = self.visitor.internal_failure(claim.task, error)
+            return await self._build_visit(claim, answer, None, started_at, is_ours=isinstance(answer.outcome, Failed))
 
     async def _skip_answer(self, claim: Claim, host: HostRecord) -> FetchResult | None:
         """The result of a task that is not requested, or not until earlier claims of similar URLs are answered."""
@@ -198,63 +191,58 @@ class Engine:
             canonical = await self.frontier.canonical_copy(claim.task.url)
         return await self.pipeline.fetch(claim.task, host, claim.stored_copy, claim.lease.host_until, canonical, room)
 
-    async def _failed_visit(self, claim: Claim, error: Exception, started_at: float) -> Visit:
-        """A visit that failed by a bug of ours: the host is only delayed, and the task is retried a few times."""
-        now = self.clock.now()
-        outcome = Failed(why=f"{type(error).__name__} in Tenax itself", kind=FailureKind.INTERNAL)
-        end = self.visitor.end_visit(claim.host.origin, FetchResult(outcome, now), outcome)
-        host = await self._delay_host(claim, now, end.site)
-        return Visit(
-            claim=claim,
-            outcome=outcome,
-            plan=plan_task(claim.task, end, host.next_at),
-            host=host,
-            started_at=started_at,
-            finished_at=now,
-        )
-
     async def _extract_page(self, claim: Claim, answer: FetchResult, room: MemoryReservation) -> ExtractedPage | None:
         response = answer.response
         if not isinstance(answer.outcome, Fetched) or response is None:
             return None
         await room.start_processing()
-        job = visits.build_extract_job(claim, response, self.sites.for_origin(claim.host.origin), self.clock.now())
+        job = msgspec.structs.replace(
+            visits.build_extract_job(claim.task, response, self.visitor.site(claim.host.origin), self.clock.now()),
+            number=claim.lease.number,
+            is_first=claim.stored_copy is None,
+        )
         try:
             return await self.reader_pool.extract(job, await self.crawl_rules.current(), len(self.in_flight) - 1)
         except ReaderFailed as error:
             return unreadable_page(str(error))
 
     async def _build_visit(
-        self, claim: Claim, answer: FetchResult, extracted: ExtractedPage | None, started_at: float
+        self,
+        claim: Claim,
+        answer: FetchResult,
+        extracted: ExtractedPage | None,
+        started_at: float,
+        *,
+        is_ours: bool = False,
     ) -> Visit:
-        """The whole effect of the visit: host record, plan, candidates."""
+        """The whole effect of the visit: host record, plan, candidates. `is_ours`: it failed by a bug of ours."""
         outcome, candidates = await self._resolve_outcome(claim, answer, extracted)
         if extracted is not None and extracted.failure is not None:
             extracted = None
-        if isinstance(outcome, Failed):
-            self._last_failure = f"{claim.task.origin}: {outcome.why}"
-        elif isinstance(outcome, Deferred) and not answer.requests:
-            self._unsent_visits += 1
-        self.network.record_outcome(outcome, claim.host.origin, answer.record.address_class == "public")
-        if is_ours := isinstance(outcome, Failed) and self.network.is_network_failure(outcome):
-            # Neither the host nor the URL is charged for our own network: both are only delayed.
-            outcome = msgspec.structs.replace(outcome, is_site_wide=True)
-        end = self.visitor.end_visit(claim.host.origin, answer, outcome)
-        if is_ours:
-            visit_update = VisitUpdate(await self._delay_host(claim, answer.answered_at, end.site))
-        else:
-            visit_update = await self._apply_visit(claim, end, extracted, candidates)
-        host, now = visit_update.host, self.clock.now()
+        if not is_ours:
+            outcome, is_ours = self._check_network(claim, answer, outcome)
+        rules = await self.crawl_rules.current()
+        answered = msgspec.structs.replace(claim, waiting=self._open_visits.record_answer(claim))
+        visit_update = VisitUpdate(claim.host)
+
+        def apply(host: HostRecord, end: VisitEnd) -> HostRecord:
+            nonlocal visit_update
+            visit_update = apply_visit(host, answered, end, extracted, candidates, rules)
+            return visit_update.host
+
+        # Neither the host nor the URL is charged for our own faults: both are only delayed.
+        result = await self.visitor.finish(claim.task, claim.host, answer, outcome, delay_host if is_ours else apply)
+        finished_at = result.end.now
+        log_host_change(result.host_before, result.host_after, finished_at)
         etag, last_modified = visits.response_validators(outcome, answer)
-        plan = plan_task(claim.task, end._replace(now=now), host.next_at)
         return Visit(
             claim=claim,
             outcome=outcome,
-            plan=visit_update.adjust_plan(plan),
-            host=host,
+            plan=visit_update.adjust_plan(result.plan),
+            host=result.host,
             started_at=started_at,
-            finished_at=now,
-            page=visits.fetched_page(claim.task, answer, extracted, now - started_at)
+            finished_at=finished_at,
+            page=visits.fetched_page(claim.task, answer, extracted, finished_at - started_at)
             if isinstance(outcome, Fetched)
             else None,
             candidates=candidates + visit_update.candidates,
@@ -268,45 +256,24 @@ class Engine:
             link_targets=extracted.link_targets if extracted is not None else None,
         )
 
-    async def _delay_host(self, claim: Claim, since: float, site: SiteConfig) -> HostRecord:
-        """Delay the next request to the host by its pace. Nothing else changes, as the host is not to blame."""
-
-        def rule(host: HostRecord) -> HostRecord:
-            next_at = since + pace_seconds(host, site.politeness)
-            return msgspec.structs.replace(host, next_at=max(host.next_at, next_at))
-
-        return await self.hosts.update(claim.host.origin, claim.host, rule)
-
-    async def _apply_visit(
-        self, claim: Claim, end: VisitEnd, extracted: ExtractedPage | None, candidates: tuple[Candidate, ...]
-    ) -> VisitUpdate:
-        """Apply the visit to the host's latest record, not to the one that it was claimed with."""
-        rules = await self.crawl_rules.current()
-        visit_update = VisitUpdate(claim.host)
-        answered = msgspec.structs.replace(claim, waiting=self._open_visits.record_answer(claim))
-
-        def rule(host: HostRecord) -> HostRecord:
-            nonlocal visit_update
-            visit_update = apply_visit(host, answered, end, extracted, candidates, rules)
-            return visit_update.host
-
-        change = await self.visitor.update_host(claim.host, end, rule)
-        log_host_change(change.before, change.after, end.now)
-        # Other visits may have updated the host meanwhile; the commit must not write an older record.
-        return visit_update._replace(host=self.hosts.get(claim.host.origin) or change.after)
+    def _check_network(self, claim: Claim, answer: FetchResult, outcome: Outcome) -> tuple[Outcome, bool]:
+        """The outcome, and whether our own network is to blame for it."""
+        if isinstance(outcome, Failed):
+            self._last_failure = f"{claim.task.origin}: {outcome.why}"
+        elif isinstance(outcome, Deferred) and not answer.requests:
+            self._unsent_visits += 1
+        self.network.record_outcome(outcome, claim.host.origin, answer.record.address_class == "public")
+        if isinstance(outcome, Failed) and self.network.is_network_failure(outcome):
+            return msgspec.structs.replace(outcome, is_site_wide=True), True
+        return outcome, False
 
     async def _resolve_outcome(
         self, claim: Claim, answer: FetchResult, extracted: ExtractedPage | None
     ) -> tuple[Outcome, tuple[Candidate, ...]]:
         if extracted is not None:
-            if extracted.failure is not None:
-                return extracted.failure, ()
-            if extracted.rejection is not None:
-                return extracted.rejection, extracted.candidates
-            if extracted.url_list and isinstance(answer.outcome, Fetched):
-                return msgspec.structs.replace(answer.outcome, url_list=extracted.url_list), extracted.candidates
-            if extracted.is_noindex:
-                return Rejected(why="noindex: the page asks not to be kept"), extracted.candidates
+            outcome = visits.outcome_after_extraction(answer.outcome, extracted)
+            if not isinstance(outcome, Fetched) or outcome.url_list:
+                return outcome, () if extracted.failure is not None else extracted.candidates
             guess_state = (self.hosts.get(claim.host.origin) or claim.host).guess_state
             if why := repeat_reason(claim.task, extracted, guess_state, page_similarity):
                 return Rejected(f"guess: {why}"), extracted.candidates

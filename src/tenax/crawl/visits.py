@@ -35,6 +35,7 @@ from tenax.model import (
     Outcome,
     Page,
     Refused,
+    Rejected,
     Source,
     Task,
     Unchanged,
@@ -174,11 +175,10 @@ CANDIDATE_BYTES = 512
 """Approximate memory of a link on its way to the database."""
 
 
-def build_extract_job(claim: Claim, response: Response, site: SiteConfig, now: float) -> ExtractJob:
-    """The job for a reader."""
-    task = claim.task
+def build_extract_job(task: Task, response: Response, site: SiteConfig, now: float) -> ExtractJob:
+    """The extraction of a response. A crawl adds its number and whether the page is new."""
     return ExtractJob(
-        number=claim.lease.number,
+        number=0,
         url=task.url,
         fetched_url=response.url,
         depth=task.depth,
@@ -193,10 +193,22 @@ def build_extract_job(claim: Claim, response: Response, site: SiteConfig, now: f
         discovery=site.discovery,
         source=task.source,
         is_url_list=task.is_url_list,
-        is_first=claim.stored_copy is None,
         is_continuous=site.recrawl.continuous,
         now=now,
     )
+
+
+def outcome_after_extraction(fetched: Outcome, extracted: ExtractedPage) -> Outcome:
+    """The outcome of a fetched page, once its content is known."""
+    if extracted.failure is not None:
+        return extracted.failure
+    if extracted.rejection is not None:
+        return extracted.rejection
+    if extracted.url_list and isinstance(fetched, Fetched):
+        return msgspec.structs.replace(fetched, url_list=extracted.url_list)
+    if extracted.is_noindex:
+        return Rejected(why="noindex: the page asks not to be kept")
+    return fetched
 
 
 def fetched_page(task: Task, answer: FetchResult, extracted: ExtractedPage | None, seconds: float) -> Page | None:

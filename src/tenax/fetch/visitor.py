@@ -1,4 +1,8 @@
-"""What the visits of crawls, the page-fetcher and traces share: their parts, their end, and the host's update."""
+"""The visit: what crawls, the page-fetcher and traces do with a task, from its host's record to its plan.
+
+A visit acquires the record of the host, fetches (`pipeline`), updates the host and plans the task. The caller decides
+the outcome between fetching and updating: a crawl extracts the page there.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,36 @@ import random
 from collections.abc import Callable
 from typing import NamedTuple
 
+import msgspec
+
 from tenax.clock import Clock
 from tenax.config import SiteConfig, Sites
 from tenax.fetch.answer import FetchResult, VisitEnd
 from tenax.fetch.pipeline import Pipeline
-from tenax.fetch.retry import update_host
+from tenax.fetch.retry import plan_task, update_host
 from tenax.hosts import Hosts
-from tenax.model import HostRecord, Outcome
+from tenax.hosts.rules import pace_seconds
+from tenax.logs import logger
+from tenax.model import Failed, FailureKind, HostRecord, Outcome, Plan, Task
+from tenax.runtime.resources import is_out_of_files
+
+log = logger(__name__)
+
+HostRule = Callable[[HostRecord, VisitEnd], HostRecord]
+"""Computes the record of a host after a visit. `retry.update_host` is one."""
 
 
-class HostChange(NamedTuple):
-    """The record of a host before and after a visit."""
+class VisitResult(NamedTuple):
+    """What a visit did to its host and to its task."""
 
-    before: HostRecord
-    after: HostRecord
+    end: VisitEnd
+    """`now` is the time of the plan."""
+    host_before: HostRecord
+    """The record of the host that the visit updated."""
+    host_after: HostRecord
+    host: HostRecord
+    """The latest record of the host: another visit may have updated it since."""
+    plan: Plan
 
 
 class Visitor:
@@ -34,25 +54,39 @@ class Visitor:
     def site(self, origin: str) -> SiteConfig:
         return self.sites.for_origin(origin)
 
-    def end_visit(self, origin: str, answer: FetchResult, outcome: Outcome) -> VisitEnd:
-        """The visit ends now with this outcome."""
-        available = self.pipeline.available_transports
-        return VisitEnd(answer, outcome, self.site(origin), self.clock.now(), random.random(), available)
+    async def finish(
+        self, task: Task, known: HostRecord, answer: FetchResult, outcome: Outcome, rule: HostRule = update_host
+    ) -> VisitResult:
+        """End the visit with this outcome: update the host, share its backoff, and plan the task.
 
-    async def update_host(
-        self, known: HostRecord, end: VisitEnd, rule: Callable[[HostRecord], HostRecord] | None = None
-    ) -> HostChange:
-        """Update the latest record of the host, not `known`, the one that the visit began with; share its backoff.
-
-        `rule` is used instead of `retry.update_host`.
+        The latest record of the host is updated, not `known`, the one that the visit began with.
         """
+        available = self.pipeline.available_transports
+        end = VisitEnd(answer, outcome, self.site(task.origin), self.clock.now(), random.random(), available)
         before = known
 
         def apply(record: HostRecord) -> HostRecord:
             nonlocal before
             before = record
-            return update_host(record, end) if rule is None else rule(record)
+            return rule(record, end)
 
-        after = await self.hosts.update(known.origin, known, apply)
+        after = await self.hosts.update(task.origin, known, apply)
         await self.pipeline.share_backoff(after, end.site)
-        return HostChange(before, after)
+        latest = self.hosts.get(task.origin) or after
+        end = end._replace(now=self.clock.now())
+        return VisitResult(end, before, after, latest, plan_task(task, end, latest.next_at))
+
+    def internal_failure(self, task: Task, error: Exception) -> FetchResult:
+        """The result of a visit that ended with an exception of ours. To be finished with `delay_host`."""
+        if is_out_of_files(error):
+            outcome: Outcome = self.pipeline.defer_for_file_limit()
+        else:
+            log.exception("internal error during visit", url=task.url)
+            outcome = Failed(f"{type(error).__name__} in Tenax itself", FailureKind.INTERNAL)
+        return FetchResult(outcome, self.clock.now())
+
+
+def delay_host(host: HostRecord, end: VisitEnd) -> HostRecord:
+    """Delay the next request to the host by its pace. Nothing else changes, as the host is not to blame."""
+    next_at = end.answer.answered_at + pace_seconds(host, end.site.politeness)
+    return msgspec.structs.replace(host, next_at=max(host.next_at, next_at))

@@ -11,9 +11,10 @@ import msgspec
 from tenax.clock import Clock, SteadyClock
 from tenax.config import Config, Sites
 from tenax.crawl import DATABASE_FILE
-from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
+from tenax.crawl.reader.messages import ExtractedPage
 from tenax.crawl.reader.read_page import extract_page
 from tenax.crawl.rules import load_rules
+from tenax.crawl.visits import build_extract_job, outcome_after_extraction
 from tenax.crawl.wiring import build_transports, build_visitor, missing_requirement, open_database
 from tenax.errors import UsageError
 from tenax.fetch.addresses import parse_origin
@@ -21,8 +22,7 @@ from tenax.fetch.answer import FetchResult
 from tenax.fetch.guard import Guard
 from tenax.fetch.headers import robot_names
 from tenax.fetch.preflight import cached_outcome, next_policy_step
-from tenax.fetch.retry import plan_task, update_host
-from tenax.fetch.visitor import Visitor
+from tenax.fetch.visitor import Visitor, VisitResult
 from tenax.model import (
     Deferred,
     Failed,
@@ -149,17 +149,16 @@ class _TraceVisit:
         task = self._new_task(now)
         answer = await self._request_until_answered(task, self._stored_copy())
         self._add_steps(describe.describe_answer(answer, self._url.url))
-        extracted = self._extract_page(answer)
+        extracted = self._extract_page(task, answer)
         outcome = self._final_outcome(answer, extracted)
-        self._update_host(answer, outcome)
+        result = await self._finish_visit(task, answer, outcome)
         stale = self._find_stale_page(outcome)
-        host, end = self._host, self._visitor.end_visit(self._url.origin, answer, outcome)
-        now, plan = end.now, plan_task(task, end, host.next_at)
+        host, now = result.host, result.end.now
         trace = Trace(
             typed_url=mask_url(self._request.url),
             url=self._url.url,
             outcome=outcome,
-            plan=plan,
+            plan=result.plan,
             steps=tuple(self._steps),
             fetch=answer.record,
             is_private=self._is_private,
@@ -214,7 +213,7 @@ class _TraceVisit:
             answer = await self._pipeline.fetch(task, self._host, stored_copy, canonical=self._canonical_copy)
             if not isinstance(answer.outcome, Deferred):
                 return answer
-            self._update_host(answer, answer.outcome)
+            await self._finish_visit(task, answer, answer.outcome)
             # Another crawl may use the host's rate limit.
             self._host = msgspec.structs.replace(self._host, next_at=max(self._host.next_at, answer.outcome.until))
         return answer
@@ -256,9 +255,10 @@ class _TraceVisit:
     def _is_backing_off(self, now: float) -> bool:
         return bool(self._host.backoff_reason) and self._host.next_at > now
 
-    def _update_host(self, answer: FetchResult, outcome: Outcome) -> None:
-        """Update the host record as a crawl does."""
-        self._host = update_host(self._host, self._visitor.end_visit(self._url.origin, answer, outcome))
+    async def _finish_visit(self, task: Task, answer: FetchResult, outcome: Outcome) -> VisitResult:
+        """Update the host record and plan the task as a crawl does."""
+        result = await self._visitor.finish(task, self._host, answer, outcome)
+        self._host = result.host
         if answer.robots is not None:
             self._has_fetched_robots = True
             if answer.robots.verdict is RobotsVerdict.UNREACHABLE:
@@ -272,28 +272,15 @@ class _TraceVisit:
         if answer.probe is not None:
             says = "the host is up again" if answer.probe.is_up else "the host is still down"
             self._add_steps([Step("probe", f"{says}: {answer.probe.why}", answer.probe.is_up)])
+        return result
 
     # -- the answer -----------------------------------------------------------------------------------------
 
-    def _extract_page(self, answer: FetchResult) -> ExtractedPage | None:
+    def _extract_page(self, task: Task, answer: FetchResult) -> ExtractedPage | None:
         response = answer.response
         if not isinstance(answer.outcome, Fetched) or response is None:
             return None
-        job = ExtractJob(
-            number=0,
-            url=self._url.url,
-            fetched_url=response.url,
-            depth=self._depth,
-            body=response.body,
-            content_type=response.content_type,
-            robots_header="\n".join(response.headers.get_all("X-Robots-Tag")) or None,
-            robot_names=tuple(sorted(self._robot_names)),
-            status=response.status,
-            transport=response.transport,
-            validation=self._site.validation,
-            now=self._clock.now(),
-        )
-        extracted = extract_page(job, self._crawl_rules())
+        extracted = extract_page(build_extract_job(task, response, self._site, self._clock.now()), self._crawl_rules())
         self._add_steps([describe.describe_extraction(extracted)])
         return extracted
 
@@ -303,12 +290,8 @@ class _TraceVisit:
         return build_rules([self._url.url], self._config, datetime.fromtimestamp(self._clock.now(), UTC).year)
 
     def _final_outcome(self, answer: FetchResult, extracted: ExtractedPage | None) -> Outcome:
-        if extracted is not None and extracted.failure is not None:
-            return extracted.failure
-        if extracted is not None and extracted.rejection is not None:
-            return extracted.rejection
-        if extracted is not None and extracted.is_noindex:
-            return Rejected("noindex: the page asks not to be kept")
+        if extracted is not None:
+            return outcome_after_extraction(answer.outcome, extracted)
         if isinstance(answer.outcome, Redirected) and self._depth:
             # Redirects of seeds are always followed; others must pass the rules.
             rules = self._crawl_rules()

@@ -13,14 +13,13 @@ import msgspec
 from tenax.clock import Clock
 from tenax.config import PageFetcherConfig
 from tenax.errors import TenaxError
-from tenax.fetch.answer import FetchResult, VisitEnd
 from tenax.fetch.body_budget import BodyBudget, MemoryReservation
-from tenax.fetch.retry import plan_task
-from tenax.fetch.visitor import HostChange, Visitor
+from tenax.fetch.retry import update_host
+from tenax.fetch.visitor import Visitor, VisitResult, delay_host
 from tenax.hosts import Hosts
-from tenax.hosts.rules import pace_seconds, should_probe
+from tenax.hosts.rules import should_probe
 from tenax.logs import logger
-from tenax.model import Failed, FailureKind, HostRecord, Priority, Source, Task
+from tenax.model import Failed, HostRecord, Priority, Source, Task
 from tenax.runtime.cancellation import Pause, cancel_and_wait, pause, run_until_set
 from tenax.services.page_fetcher import Queue
 from tenax.services.page_fetcher.disposition import (
@@ -178,34 +177,27 @@ class PageFetcher:
     async def _attempt_visit(self, item: Item, room: MemoryReservation) -> Step:
         """One attempt. Every error becomes a step: no page may stop the loop."""
         origin = item.task.origin
-        record = HostRecord(origin=origin, domain=item.host)
+        record = await self._hosts.acquire(HostRecord(origin=origin, domain=item.host))
         try:
-            record = await self._hosts.acquire(record)
-            try:
-                answer = await self._pipeline.fetch(item.task, record, reservation=room)
-                end = self._visitor.end_visit(origin, answer, answer.outcome)
-                record = await self._update_host(record, end)
-            finally:
-                self._hosts.release(origin)
+            result = await self._visit_host(item.task, record, room)
+        finally:
+            self._hosts.release(origin)
+        self._log_backoff(result.host, result.end.now)
+        self.in_flight_items.on_visit_end(result.host, result.end.now)
+        return next_step(item, result.end.answer, result.plan)
+
+    async def _visit_host(self, task: Task, record: HostRecord, room: MemoryReservation | None = None) -> VisitResult:
+        try:
+            answer = await self._pipeline.fetch(task, record, reservation=room)
+            result = await self._visitor.finish(task, record, answer, answer.outcome)
         except TenaxError:
             raise
         except Exception as error:
-            log.exception("internal error during visit", url=item.url)
-            outcome = Failed(f"{type(error).__name__} in Tenax itself", FailureKind.INTERNAL)
-            answer = FetchResult(outcome, self._clock.now())
-            end = self._visitor.end_visit(origin, answer, outcome)
-            next_at = answer.answered_at + pace_seconds(record, end.site.politeness)
-            record = msgspec.structs.replace(record, next_at=max(record.next_at, next_at))
-        now = self._clock.now()
-        plan = plan_task(item.task, end._replace(now=now), record.next_at)
-        self._log_backoff(record, now)
-        self.in_flight_items.on_visit_end(record, now)
-        return next_step(item, answer, plan)
-
-    async def _update_host(self, known: HostRecord, end: VisitEnd) -> HostRecord:
-        change = await self._visitor.update_host(known, end)
-        self._count_host_change(change, end.answer)
-        return change.after
+            answer = self._visitor.internal_failure(task, error)
+            rule = delay_host if isinstance(answer.outcome, Failed) else update_host
+            result = await self._visitor.finish(task, record, answer, answer.outcome, rule)
+        self._count_host_change(result)
+        return result
 
     def _log_backoff(self, record: HostRecord, now: float) -> None:
         if self._backoffs.should_report(record, now):
@@ -213,8 +205,9 @@ class PageFetcher:
             seconds = round(record.next_at - now)
             log.info("host backing off", host=record.origin, why=record.backoff_reason, until=until, seconds=seconds)
 
-    def _count_host_change(self, change: HostChange, answer: FetchResult) -> None:
-        numbers, (before, after) = self.metrics, change
+    def _count_host_change(self, result: VisitResult) -> None:
+        numbers, answer = self.metrics, result.end.answer
+        before, after = result.host_before, result.host_after
         if before.breaker == "closed" and after.breaker != "closed":
             numbers.breakers_opened += 1
             seconds = round(after.next_at - answer.answered_at)
@@ -259,21 +252,14 @@ class PageFetcher:
     async def _probe(self, record: HostRecord) -> None:
         """Probe a host that was down, for none of its URLs in particular."""
         origin, now = record.origin, self._clock.now()
+        newest = await self._hosts.acquire(record)
         try:
-            newest = await self._hosts.acquire(record)
-            try:
-                # If another fetcher has probed it meanwhile, that result holds.
-                if should_probe(newest) and newest.next_at <= now:
-                    task = Task(f"{origin}/", origin, 0, Priority.HIGH, Source.SEED, None, now, now)
-                    answer = await self._pipeline.fetch(task, newest)
-                    newest = await self._update_host(newest, self._visitor.end_visit(origin, answer, answer.outcome))
-            finally:
-                self._hosts.release(origin)
-        except TenaxError:
-            raise
-        except Exception:
-            log.exception("internal error during probe", host=origin)
-            newest = record
+            # If another fetcher has probed it meanwhile, that result holds.
+            if should_probe(newest) and newest.next_at <= now:
+                task = Task(f"{origin}/", origin, 0, Priority.HIGH, Source.SEED, None, now, now)
+                newest = (await self._visit_host(task, newest)).host
+        finally:
+            self._hosts.release(origin)
         self._probing_hosts.discard(origin)
         now = self._clock.now()
         self._log_backoff(newest, now)
