@@ -65,3 +65,39 @@ class TestSqliteIntegrity(IntegrityContract):
             damaged.write(b"\xff" * 64)
         (first, *_) = await (await opened()).find_problems()
         assert first.startswith("the file is damaged: ")
+
+    @pytest.mark.parametrize("state", ["waiting", "lost"])
+    async def test_its_work_grows_no_faster_than_the_queue_of_a_host(
+        self, opened: Opened, clock: ManualClock, ruin: Ruin, state: str
+    ) -> None:
+        database = await opened()
+        assert isinstance(database, SqliteDatabase)
+        await self.fill(database, clock)
+        steps = [await self.steps_after_adding(database, ruin, first, state) for first in (10, 1010)]
+        assert steps[1] < 3 * steps[0], "the second check has twice the rows"
+
+    async def steps_after_adding(self, database: SqliteDatabase, ruin: Ruin, first: int, state: str) -> int:
+        """Thousands of steps of SQLite to check the database with 1,000 more waiting URLs."""
+        numbers = f"WITH RECURSIVE n(k) AS (SELECT {first} UNION ALL SELECT k + 1 FROM n WHERE k < {first + 999})"
+        columns = "due, key, found, depth, attempt, source, path"
+        await ruin(database, f"INSERT INTO seen {numbers} SELECT (SELECT host_id FROM queue), k FROM n")
+        await ruin(
+            database,
+            f"INSERT INTO queue (host_id, rank, {columns}) {numbers} "
+            "SELECT (SELECT max(host_id) FROM queue), 1, k, k, 0, 0, 0, 0, '/' FROM n",
+        )
+        if state == "lost":
+            await ruin(database, f"DELETE FROM queue WHERE key >= {first + 500}")
+        counted = 0
+
+        def count() -> int:
+            nonlocal counted
+            counted += 1
+            return 0
+
+        database._db.set_progress_handler(count, 1000)
+        try:
+            await database.find_problems()
+        finally:
+            database._db.set_progress_handler(None, 0)
+        return counted
