@@ -39,6 +39,8 @@ RATE = 2
 """Requests per second to each host: what the good hosts get is limited by the pace, not by the machine."""
 KILL_EVERY_SECONDS = 7.0
 ENDING_SECONDS = 120.0
+JUDGING_SECONDS = 900.0
+"""Of one command that reads the whole output afterwards."""
 GOOD_SHARE_BAR = 0.9
 MEMORY_BAR_MB = 1000
 """Of all processes with Chromium; shared memory counts once."""
@@ -194,7 +196,7 @@ def _leaked(home: Path, paths: tuple[Path, Path]) -> list[str]:
     """Files, and output of `export`, with a password."""
     exported = subprocess.run(
         [sys.executable, "-m", "tenax", "export", "--format", "csv", "--dir", str(paths[0])],
-        capture_output=True, env=_environment(), timeout=ENDING_SECONDS,
+        capture_output=True, env=_environment(), timeout=JUDGING_SECONDS,
     ).stdout  # fmt: skip
     (home / "exported.csv").write_bytes(exported)
     files = [*(one for one in paths[0].rglob("*") if one.is_file()), paths[1], home / "exported.csv"]
