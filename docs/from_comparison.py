@@ -27,8 +27,8 @@ def comparison_table() -> str:
             f"{number(costs['scrapy_trafilatura']['cpu_seconds_per_1000_pages'])} (with trafilatura)",
             "",
         ],
-        [f"found of {_DISCOVERY_PAGES:,} pages, two fifths without a link", *_shares(sites, "found_share", 0), ""],
-        ["requests wasted on that site", *_shares(sites, "wasted_share", 1), ""],
+        [f"pages found of {_DISCOVERY_PAGES:,}, two fifths of them not linked", *_shares(sites, "found_share", 0), ""],
+        ["share of requests wasted on that site", *_shares(sites, "wasted_share", 1), ""],
     ]
     return table(("", "Tenax", "Scrapy", "Crawlee for Python"), rows)
 

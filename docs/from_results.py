@@ -410,7 +410,7 @@ def cluster_soak_tables() -> str:
 
 def speed_claim() -> str:
     """A sentence or two for the README, true whatever was measured."""
-    what = "Pages are extracted in separate processes, and a host that must wait occupies no slot."
+    what = "Pages are extracted in separate processes, and a host that must wait does not delay other hosts."
     figures = (result("crawl") or {"figures": {}})["figures"]
     keys = ("tenax_skim_vs_scrapy", "tenax_skim_vs_scrapy_jobdir")
     forms = [figures[key] for key in keys if key in figures]
@@ -418,13 +418,13 @@ def speed_claim() -> str:
         return what
     cpu, speed = (min(form[name] for form in forms) for name in ("pages_per_cpu_second", "pages_per_second"))
     claim = (
-        f"{what} Against Scrapy on the same pages and machine, both for title and text: {times(speed)} the pages per "
-        f"second and {times(cpu)} the pages per CPU second."
+        f"{what} Compared with Scrapy on the same pages and machine, both extracting title and text, Tenax reaches "
+        f"{times(speed)} the pages per second and {times(cpu)} the pages per CPU second."
     )
     if (extracting := figures.get("tenax_vs_scrapy_trafilatura")) is None:
         return claim
     return (
-        f"{claim} With full extraction, against Scrapy with trafilatura: "
+        f"{claim} Full extraction, compared with Scrapy and trafilatura: "
         f"{times(extracting['pages_per_cpu_second'])} the pages per CPU second."
     )
 

@@ -118,8 +118,8 @@ def test_the_comparison_shows_stored_figures_only(tmp_path: Path, monkeypatch: p
     table = from_comparison.comparison_table()
     assert "| pages per second, title and text | 20 | 4 | 3 |" in table
     assert "| CPU seconds per 1,000 pages, full extraction | 2.5 | 28.5 (with trafilatura) |  |" in table
-    assert "| found of 20,000 pages, two fifths without a link | 100 % | 72 % |  |" in table
-    assert "| requests wasted on that site | 0.7 % | 16.8 % |  |" in table
+    assert "| pages found of 20,000, two fifths of them not linked | 100 % | 72 % |  |" in table
+    assert "| share of requests wasted on that site | 0.7 % | 16.8 % |  |" in table
 
 
 # ---- what exists is documented -----------------------------------------------------------------------------------
