@@ -9,7 +9,7 @@ import pytest
 
 from tenax.config import FetchConfig, HostsConfig, PolitenessConfig, load_config
 from tenax.fetch import Response
-from tenax.fetch.classify import response_outcome
+from tenax.fetch.answer import response_outcome
 from tenax.fetch.headers import Headers
 from tenax.fetch.retry import plan_task
 from tenax.hosts.breaker import is_host_failure

@@ -18,6 +18,7 @@ import pytest
 from tenax.clock import Clock, ManualClock
 from tenax.config import FetchConfig, GuardConfig, ProxyConfig, SiteConfig
 from tenax.fetch import Request, Response, Transport
+from tenax.fetch.answer import fetch_record
 from tenax.fetch.dns import LookupResult, UnknownHost
 from tenax.fetch.proxies import ProxyPools, ProxyScheme
 from tenax.fetch.retry import plan_task
@@ -133,7 +134,7 @@ class ProxiedContract:
             assert (first.proxy, first.protocol, first.address_class, first.is_unverified) == (
                 proxy.name, "HTTP/1.1", "allowed", False,
             )  # fmt: skip
-            assert first.record.proxy == proxy.name
+            assert fetch_record(first, FetchConfig()).proxy == proxy.name
             goals = [asked.target for asked in proxy.asked]
             assert goals == [f"127.0.0.1:{secure_site.port}"], "used again, by address"
             assert proxy.asked[0].headers.get("proxy-authorization") == (
@@ -235,7 +236,7 @@ class ProxiedContract:
                 failed = await failure(transport, page_of(site))
                 assert (failed.kind, failed.is_site_wide) == (FailureKind.TLS, True), "the proxy is not banned for it"
             response = await got(transport, page_of(site, verify_tls=False))
-            assert response.is_unverified and response.record.is_unverified
+            assert response.is_unverified and fetch_record(response, FetchConfig()).is_unverified
             assert (await failure(transport, page_of(site))).kind is FailureKind.TLS, "that tunnel is not for others"
 
     async def test_the_proxy_is_verified_whatever_the_request_says(

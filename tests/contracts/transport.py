@@ -23,6 +23,7 @@ import pytest
 from tenax.clock import Clock, ManualClock, SteadyClock
 from tenax.config import FetchConfig, GuardConfig
 from tenax.fetch import Request, Response, Transport
+from tenax.fetch.answer import fetch_record
 from tenax.fetch.dns import LookupResult, UnknownHost
 from tenax.fetch.guard import Guard
 from tenax.fetch.proxies import ProxyPools
@@ -243,10 +244,11 @@ class TransportContract:
     async def test_a_page_comes_whole_with_its_measurements(self, rig: Rig, site: Site) -> None:
         response = await rig.page(site.url("/page"))
         assert (response.status, response.body, response.protocol) == (200, PAGE, "HTTP/1.1")
-        assert response.headers["content-type"] == response.content_type == "text/html; charset=utf-8"
+        assert response.headers["content-type"] == response.headers.content_type == "text/html; charset=utf-8"
         assert 0 < response.wire_bytes < len(PAGE)
+        record = fetch_record(response, FetchConfig())
         assert response.started_at <= response.answered_at <= response.finished_at
-        assert (response.record.body_bytes, response.record.proxy) == (len(PAGE), "")
+        assert (record.body_bytes, record.proxy) == (len(PAGE), "")
         assert (response.address_class, response.is_unverified) == ("allowed", False)
 
     async def test_the_site_sees_who_we_are_and_no_cookie_of_its_own(self, rig: Rig, site: Site) -> None:

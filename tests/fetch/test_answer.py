@@ -10,12 +10,11 @@ from tenax.fetch.answer import (
     MAX_HEADERS,
     MAX_HEADERS_CHARS,
     MAX_VALUE_CHARS,
-    add_response_details,
     error_body,
+    fetch_record,
     select_headers,
 )
 from tenax.fetch.headers import Headers
-from tenax.model import FetchRecord
 
 
 def headers(*pairs: tuple[str, str]) -> Headers:
@@ -111,7 +110,7 @@ def test_it_is_read_in_its_own_charset() -> None:
 
 
 def test_the_measurements_get_both() -> None:
-    record = add_response_details(FetchRecord(404), response(404, b"gone"), FetchConfig(keep_error_body_bytes=100))
+    record = fetch_record(response(404, b"gone"), FetchConfig(keep_error_body_bytes=100))
     assert (record.status, record.headers, record.error_body) == (404, {"content-type": "text/html"}, "gone")
-    bare = FetchRecord(404)
-    assert add_response_details(bare, response(404, b"gone"), FetchConfig(keep_headers=())) is bare
+    bare = fetch_record(response(404, b"gone"), FetchConfig(keep_headers=()))
+    assert (bare.headers, bare.error_body) == ({}, "")

@@ -10,11 +10,10 @@ import pytest
 
 from tenax.clock import ManualClock
 from tenax.config import GuardConfig
-from tenax.fetch.addresses import Origin
 from tenax.fetch.browser import gate as gate_module
 from tenax.fetch.browser.gate import Gate
 from tenax.fetch.browser.upstream import Upstream
-from tenax.fetch.guard import Guard
+from tenax.fetch.guard import Guard, Origin
 from tenax.model import Failed, FailureKind, Refused
 from tests.fetch.gate_client import admit, dialled, request_of, said_to
 from tests.loops import reached, turn

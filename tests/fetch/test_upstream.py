@@ -10,10 +10,9 @@ import pytest
 
 from tenax.clock import ManualClock
 from tenax.config import GuardConfig, ProxyConfig
-from tenax.fetch.addresses import Origin
 from tenax.fetch.browser.gate import Gate, GateSession
 from tenax.fetch.browser.upstream import Upstream
-from tenax.fetch.guard import Guard
+from tenax.fetch.guard import Guard, Origin
 from tenax.fetch.proxies import ProxyPools, ProxyScheme
 from tenax.model import Deferred, Failed, FailureKind, Refused
 from tests.fetch.gate_client import admit, dialled, request_of, said_to

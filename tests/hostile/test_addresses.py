@@ -12,8 +12,7 @@ import pytest
 
 from tenax.clock import ManualClock
 from tenax.config import GuardConfig
-from tenax.fetch.addresses import parse_origin
-from tenax.fetch.guard import Guard
+from tenax.fetch.guard import Guard, parse_origin
 from tenax.model import Failed, Redirected, Refused, outcome_label
 from tests.hostile.asking import explained, outcome_of
 from tests.hostile.crawling import Crawled, Settings, crawl

@@ -20,7 +20,7 @@ import pytest
 import tenax
 from tenax.config import Config, CrawlConfig
 from tenax.errors import NoSeedReachable
-from tenax.fetch import MAX_CONTENT_TYPE_CHARS
+from tenax.fetch.headers import MAX_CONTENT_TYPE_CHARS
 from tenax.model import Failed, FailureKind, Fetched, Hop, Redirected, Rejected, Unchanged, outcome_label
 from tests.e2e.program import command, environment
 from tests.hostile.asking import explained, outcome_of

@@ -17,11 +17,10 @@ from tenax.config import FetchConfig, GuardConfig
 from tenax.crawl.connectivity import probe_network
 from tenax.crawl.reader.channel import Channel
 from tenax.fetch import Request
-from tenax.fetch.addresses import Origin
 from tenax.fetch.curl import CurlTransport
 from tenax.fetch.dns import DnsResolver, Resolver, SystemResolver
 from tenax.fetch.failures import is_file_limit_failure
-from tenax.fetch.guard import Guard
+from tenax.fetch.guard import Guard, Origin
 from tenax.fetch.http import HttpTransport
 from tenax.fetch.transports import Pace, Transports
 from tenax.hosts.limiter.process import ProcessRateLimiter

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from tenax.config import Config, Sites
-from tenax.fetch.answer import FetchResult
-from tenax.fetch.classify import RedirectTarget
+from tenax.fetch.answer import FetchResult, RedirectTarget
 from tenax.fetch.retry import plan_task
 from tenax.model import (
     Deferred,

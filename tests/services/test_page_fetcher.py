@@ -45,7 +45,7 @@ async def test_a_reader_that_knows_only_the_specification_finds_every_page(lab: 
 
 
 async def test_the_memory_for_bodies_is_reserved_and_released(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tenax.fetch.body_intake.RETRY_SECONDS", 0.1)  # a body without room is retried soon
+    monkeypatch.setattr("tenax.fetch.body_budget.RETRY_SECONDS", 0.1)  # a body without room is retried soon
     length, limit = 2_000_000, 4 * 1024 * 1024
     paths = [f"/{number}" for number in range(20)]
     body = gzip.compress(b"<!doctype html><title>A page</title><p>Words</p>".ljust(length))

@@ -21,9 +21,8 @@ from tenax.crawl.rules import CrawlRules
 from tenax.crawl.visits import OpenVisits, defer_outcome, skip_outcome
 from tenax.database import Admission, Frontier
 from tenax.errors import CommitUnknown, LeaseLost, NoSeedReachable, TenaxError
-from tenax.fetch.answer import FetchResult, VisitEnd
+from tenax.fetch.answer import FetchResult, RedirectTarget, VisitEnd
 from tenax.fetch.body_budget import BodyBudget, MemoryReservation
-from tenax.fetch.classify import RedirectTarget
 from tenax.fetch.preflight import may_use_canonical_copy
 from tenax.fetch.visitor import Visitor, delay_host
 from tenax.model import (

@@ -183,7 +183,7 @@ def build_extract_job(task: Task, response: Response, site: SiteConfig, now: flo
         fetched_url=response.url,
         depth=task.depth,
         body=response.body,
-        content_type=response.content_type,
+        content_type=response.headers.content_type,
         robots_header="\n".join(response.headers.get_all("X-Robots-Tag")) or None,
         robot_names=tuple(sorted(robot_names(site.fetch))),
         status=response.status,
@@ -226,7 +226,7 @@ def build_page(
         *content_values(extracted),
         url=task.url,
         status=response.status,
-        content_type=response.content_type,
+        content_type=response.headers.content_type,
         content_length=len(response.body),
         fetched_at=round(response.finished_at, 3),  # as stored: an event says the same as the database
         links=extracted.links,

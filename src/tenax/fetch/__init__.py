@@ -1,7 +1,7 @@
 """Fetching: one request, through the SSRF guard, with limits on everything; the result is a value.
 
 A request passes these steps: `guard` checks the address, a `Transport` sends the request, `bodies` decodes the body
-within its size limit, `classify` interprets the status and resolves a Location, and `retry` turns the outcome into a
+within its size limit, `answer` interprets the status and resolves a Location, and `retry` turns the outcome into a
 plan. All but the transports, the guard's DNS look-up and `pipeline` are pure.
 
 Promises of this package:
@@ -23,17 +23,15 @@ Promises of this package:
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from tenax.fetch.headers import Headers, Profile
-from tenax.model import AddressClass, Deferred, Failed, FetchRecord, Refused, TransportKind, Value
+from tenax.model import AddressClass, Deferred, Failed, Refused, TransportKind, Value
 
 if TYPE_CHECKING:
     from tenax.fetch.body_budget import MemoryReservation  # readers do not load asyncio
 
-MAX_CONTENT_TYPE_CHARS: Final = 1000
-"""Maximum stored length of a Content-Type, as of any other header."""
+REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 
 
 class Request(Value, frozen=True):
@@ -92,46 +90,6 @@ class Response(Value, frozen=True):
     """Name of the proxy used."""
     is_unverified: bool = False
     """True when the certificate was not checked."""
-
-    @property
-    def is_redirect(self) -> bool:
-        return self.status in (301, 302, 303, 307, 308)
-
-    @property
-    def content_type(self) -> str:
-        """As sent, cut at the maximum length; invalid bytes are replaced, because it is stored."""
-        return _clean_content_type(self.headers.get("Content-Type", ""))
-
-    @property
-    def ttfb_seconds(self) -> float:
-        return self.answered_at - self.started_at
-
-    @property
-    def total_seconds(self) -> float:
-        return self.finished_at - self.started_at
-
-    @property
-    def record(self) -> FetchRecord:
-        """The measurements stored with the visit."""
-        return FetchRecord(
-            status=self.status,
-            content_type=self.content_type or None,
-            wire_bytes=self.wire_bytes,
-            body_bytes=len(self.body),
-            ttfb_seconds=self.ttfb_seconds,
-            total_seconds=self.total_seconds,
-            protocol=self.protocol,
-            transport=self.transport,
-            address_class=self.address_class,
-            proxy=self.proxy,
-            is_unverified=self.is_unverified,
-        )
-
-
-@lru_cache(64)
-def _clean_content_type(text: str) -> str:
-    text = text[:MAX_CONTENT_TYPE_CHARS]
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 class Transport(Protocol):

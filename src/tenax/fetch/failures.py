@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import os
 import ssl
-from typing import TypeVar
 
 import msgspec
 from httptools import HttpParserError
@@ -20,8 +19,6 @@ from tenax.runtime.resources import are_files_used_up, is_out_of_files
 _FILE_LIMIT_REASON = "out of file descriptors: raise `ulimit -n`"
 _RESET_ERRNOS = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ESHUTDOWN})
 _TIMEOUTS = frozenset({FailureKind.TIMEOUT_HEADERS, FailureKind.TIMEOUT_BODY, FailureKind.TIMEOUT_TOTAL})
-
-T = TypeVar("T")
 
 
 def failure_from_error(error: Exception, *, in_body: bool = False) -> Failed:
@@ -132,15 +129,13 @@ def body_limit_setting(task: Task) -> str:
     return "discovery.max_sitemap_bytes" if task.is_url_list else "fetch.max_body_bytes"
 
 
-def add_setting_advice(answer: T, origin: str, body_limit: str = "fetch.max_body_bytes") -> T | Failed:
-    """The same result; a failure that a setting would prevent names the setting."""
-    if not isinstance(answer, Failed):
-        return answer
-    if answer.kind is FailureKind.TOO_LARGE:
+def add_setting_advice(failed: Failed, origin: str, body_limit: str = "fetch.max_body_bytes") -> Failed:
+    """The same failure; if a setting would prevent it, it names the setting."""
+    if failed.kind is FailureKind.TOO_LARGE:
         advice = f"`{body_limit}`"
-    elif answer.kind is FailureKind.TLS and "certificate" in answer.why:
+    elif failed.kind is FailureKind.TLS and "certificate" in failed.why:
         site = f'[site."{origin_host(origin)}"]'
         advice = f"`fetch.verify_tls = false` accepts it, under {site} for this site alone"
     else:
-        return answer
-    return msgspec.structs.replace(answer, why=f"{answer.why} ({advice})")
+        return failed
+    return msgspec.structs.replace(failed, why=f"{failed.why} ({advice})")

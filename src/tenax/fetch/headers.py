@@ -42,6 +42,8 @@ _BROWSER_HEADERS: Final[HeaderPairs] = (
 )
 
 _MAX_VALIDATOR_CHARS: Final = 1024
+MAX_CONTENT_TYPE_CHARS: Final = 1000
+"""Maximum stored length of a Content-Type, as of any other header."""
 MAX_VALUE_CHARS: Final = 8192
 """Maximum length of a value in a response; longer ones are cut. Servers rarely send or accept more in one line."""
 _LOCATION_NAME: Final = "location"
@@ -150,6 +152,11 @@ class Headers(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._values)
 
+    @property
+    def content_type(self) -> str:
+        """As sent, cut at the maximum length; invalid bytes are replaced, because it is stored."""
+        return _clean_content_type(self.get("Content-Type", ""))
+
     def lists(self) -> Iterable[tuple[str, list[str]]]:
         """Every name in lower case, in order, with its values."""
         return self._values.items()
@@ -168,6 +175,12 @@ class Headers(Mapping[str, str]):
         """Every value of a name in lower case, in order, joined as one list; empty if there is none."""
         values = self._values.get(name)
         return "" if values is None else values[0] if len(values) == 1 else ", ".join(values)
+
+
+@lru_cache(64)
+def _clean_content_type(text: str) -> str:
+    text = text[:MAX_CONTENT_TYPE_CHARS]
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 class Framing(Value, frozen=True):

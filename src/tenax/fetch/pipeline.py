@@ -9,16 +9,22 @@ host probed after an outage, that is done, and the task goes back until the host
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
-
-import msgspec
 
 from tenax.clock import Clock
 from tenax.config import FetchConfig, SiteConfig, Sites
-from tenax.fetch import Request, Response
-from tenax.fetch.answer import FetchResult, Probe, add_response_details
+from tenax.fetch import REDIRECT_STATUSES, Request, Response
+from tenax.fetch.answer import (
+    FetchResult,
+    Probe,
+    RedirectTarget,
+    SameUrl,
+    Stop,
+    fetch_record,
+    next_hop,
+    response_outcome,
+    retry_after_seconds,
+)
 from tenax.fetch.body_budget import MemoryReservation
-from tenax.fetch.classify import RedirectTarget, SameUrl, Stop, next_hop, response_outcome, retry_after_seconds
 from tenax.fetch.failures import add_setting_advice, body_limit_setting, is_local_failure, robots_host_failure
 from tenax.fetch.headers import conditional_headers, default_headers, robot_names
 from tenax.fetch.preflight import FetchRobots, ProbeHost, cached_outcome, next_policy_step, request_refusal
@@ -62,7 +68,6 @@ from tenax.urls.normalize import NormalizeOptions, normalize
 
 ROBOTS_TIMEOUT_SECONDS = 10.0
 PROBE_TIMEOUT_SECONDS = 10.0
-TransportResult: TypeAlias = Response | Failed | Refused | Deferred
 _FOLLOWUP_PACE = Pace(is_followup=True)
 
 
@@ -145,7 +150,8 @@ class Pipeline:
             reservation=reservation,
         )  # fmt: skip
         answer = await self._transports.get(transport, request, _request_pace(host, site))
-        answer = add_setting_advice(answer, host.origin)
+        if isinstance(answer, Failed):
+            answer = add_setting_advice(answer, host.origin)
         now = self._clock.now()
         match answer:
             case Deferred() | Refused():
@@ -206,7 +212,9 @@ class Pipeline:
             pace = _FOLLOWUP_PACE if origin in visited else _request_pace(keeper, here, is_followup=bool(chain))
             visited.add(origin)
             request = self._robots_request(url, here, send_by, reservation)
-            answer = add_setting_advice(await self._transports.get(transport, request, pace), origin)
+            answer = await self._transports.get(transport, request, pace)
+            if isinstance(answer, Failed):
+                answer = add_setting_advice(answer, origin)
             if isinstance(answer, Deferred):
                 return answer, requests
             requests += is_own
@@ -214,9 +222,9 @@ class Pipeline:
                 return RobotsUnreachable(f"redirected: {answer.why}"), requests
             if not isinstance(answer, Response):
                 return answer, requests
-            if not answer.is_redirect:
+            if answer.status not in REDIRECT_STATUSES:
                 wait = retry_after_seconds(answer, site.fetch.max_retry_after_seconds)
-                return RobotsAnswer(answer.status, answer.body, answer.content_type, wait), requests
+                return RobotsAnswer(answer.status, answer.body, answer.headers.content_type, wait), requests
             location, own = answer.headers.get("Location"), (Hop(url, answer.status),)
             hop = next_hop(
                 own, chain, location, MAX_ROBOTS_REDIRECTS, self._normalize_options, site.fetch.https_domains
@@ -260,11 +268,9 @@ class Pipeline:
             request = self._page_request(url, task, stored_copy, site, send_by, reservation)
             # The second spelling needs no permit of its own: the host itself asked for it.
             pace = _FOLLOWUP_PACE if own else _request_pace(host, site)
-            answer = add_setting_advice(
-                await self._transports.get(transport, request, pace), host.origin, body_limit_setting(task)
-            )
+            answer = await self._transports.get(transport, request, pace)
             if isinstance(answer, Failed):
-                answer = attribute_failure(answer, host)
+                answer = attribute_failure(add_setting_advice(answer, host.origin, body_limit_setting(task)), host)
             if not isinstance(answer, Response):
                 sent = len(own) + (not isinstance(answer, Deferred))
                 return FetchResult(answer, self._clock.now(), sent, transport, chain=(*task.chain, *own))
@@ -272,7 +278,7 @@ class Pipeline:
             if outcome is not None:
                 return _build_result(outcome, answer, site.fetch, len(own) + 1, (*task.chain, *own), stored_copy)
             own = (*own, Hop(url, answer.status))
-            location = answer.headers.get("Location") if answer.is_redirect else answer.url
+            location = answer.headers.get("Location") if answer.status in REDIRECT_STATUSES else answer.url
             fetch = site.fetch
             hop = next_hop(own, task.chain, location, fetch.max_redirects, self._normalize_options, fetch.https_domains)
             match hop:
@@ -293,7 +299,7 @@ class Pipeline:
         """How the visit ends with this response; None for a redirect."""
         if (
             answer.transport is TransportKind.BROWSER
-            and not answer.is_redirect
+            and answer.status not in REDIRECT_STATUSES
             and not self._is_same_url(answer.url, request.url)
         ):
             return None  # the browser navigated: the content belongs to another URL, with its own rules
@@ -360,9 +366,8 @@ def _build_result(
     stored_copy: StoredCopy | None = None,
     redirect_target: RedirectTarget | None = None,
 ) -> FetchResult:
-    record = add_response_details(response.record, response, fetch)
-    if isinstance(outcome, Unchanged) and stored_copy is not None:
-        record = msgspec.structs.replace(record, saved_bytes=stored_copy.body_bytes)
+    saved_bytes = stored_copy.body_bytes if stored_copy is not None and isinstance(outcome, Unchanged) else 0
+    record = fetch_record(response, fetch, saved_bytes)
     return FetchResult(
         outcome, response.answered_at, requests, response.transport,
         response=response, record=record, redirect_target=redirect_target, chain=chain,

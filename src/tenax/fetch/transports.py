@@ -7,10 +7,9 @@ from collections.abc import Mapping
 
 from tenax.clock import Clock
 from tenax.fetch import Request, Response, Transport
-from tenax.fetch.addresses import parse_target
-from tenax.fetch.classify import retry_after_seconds
+from tenax.fetch.answer import retry_after_seconds
 from tenax.fetch.failures import is_file_limit_failure, late_deferral
-from tenax.fetch.guard import Guard
+from tenax.fetch.guard import Guard, parse_target
 from tenax.hosts import Permit, RateLimiter, host_key
 from tenax.hosts.limiter.process import RequestInterval
 from tenax.model import Deferred, Failed, Refused, TransportKind, Value

@@ -8,6 +8,7 @@ from tenax.config import SiteConfig
 from tenax.crawl.location import Location
 from tenax.crawl.reader.messages import ExtractedPage
 from tenax.database import UrlHistory
+from tenax.fetch import REDIRECT_STATUSES
 from tenax.fetch.answer import FetchResult
 from tenax.fetch.headers import conditional_headers
 from tenax.fetch.preflight import cached_outcome
@@ -194,7 +195,7 @@ def describe_answer(answer: FetchResult, url: str) -> Iterator[Step]:
     if response.url != url and not isinstance(answer.outcome, Redirected):
         yield Step("spelling", f"the site redirects to {response.url}, another spelling, which was fetched")
     yield Step("network", f"{response.protocol} {response.status} by {transport_name(response.transport)}")
-    if response.is_redirect:
+    if response.status in REDIRECT_STATUSES:
         # Invalid bytes are replaced: this may become JSON.
         location = mask_reference(response.headers.get("Location", "none")).encode("utf-8", "replace").decode()
         yield Step("redirect", f"Location: {location}")

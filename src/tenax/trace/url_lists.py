@@ -111,7 +111,7 @@ class UrlFetcher:
         response = answer.response
         if response is None:
             return FetchedDocument(url.url, answer.outcome)
-        return FetchedDocument(url.url, answer.outcome, response.body, response.content_type)
+        return FetchedDocument(url.url, answer.outcome, response.body, response.headers.content_type)
 
     # -- requests -------------------------------------------------------------------------------------------
 

@@ -17,9 +17,8 @@ from tenax.crawl.rules import load_rules
 from tenax.crawl.visits import build_extract_job, outcome_after_extraction
 from tenax.crawl.wiring import build_transports, build_visitor, missing_requirement, open_database
 from tenax.errors import UsageError
-from tenax.fetch.addresses import parse_origin
 from tenax.fetch.answer import FetchResult
-from tenax.fetch.guard import Guard
+from tenax.fetch.guard import Guard, parse_origin
 from tenax.fetch.headers import robot_names
 from tenax.fetch.preflight import cached_outcome, next_policy_step
 from tenax.fetch.visitor import Visitor, VisitResult

@@ -20,9 +20,9 @@ import struct
 from base64 import b64encode
 from typing import NamedTuple, TypeAlias
 
-from tenax.fetch.addresses import Origin, Target, parse_target
 from tenax.fetch.browser.upstream import PIECE_BYTES, Streams, Upstream, UpstreamConnection
 from tenax.fetch.connect import ProxyError, credentials_error
+from tenax.fetch.guard import Origin, Target, parse_target
 from tenax.fetch.proxies import Proxy
 from tenax.model import Deferred, Failed, Refused
 

@@ -16,7 +16,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tenax.fetch import Request
-from tenax.fetch.addresses import Origin, parse_origin
 from tenax.fetch.bodies import too_large_failure
 from tenax.fetch.browser.gate import Denial, GateSession
 from tenax.fetch.browser.navigation import (
@@ -29,7 +28,7 @@ from tenax.fetch.browser.navigation import (
     navigation_failure,
 )
 from tenax.fetch.browser.rules import DocumentResponse, is_request_needed
-from tenax.fetch.guard import Guard
+from tenax.fetch.guard import Guard, Origin, parse_origin
 from tenax.model import Failed, FailureKind, Refused, Value
 
 if TYPE_CHECKING:

@@ -12,14 +12,13 @@ import msgspec
 from tenax.clock import Clock
 from tenax.config import BrowserConfig, FetchConfig
 from tenax.fetch import Request, Response
-from tenax.fetch.addresses import Origin, parse_target
 from tenax.fetch.browser.chromium import BrowserError
 from tenax.fetch.browser.gate import Denial, Endpoint, Gate, GateSession
 from tenax.fetch.browser.rendering import PageRenderer, RenderedPage
 from tenax.fetch.browser.sessions import BrowserSessions, Session
 from tenax.fetch.browser.upstream import Upstream
 from tenax.fetch.failures import failure_from_error, late_deferral, total_timeout_failure
-from tenax.fetch.guard import Guard
+from tenax.fetch.guard import Guard, Origin, parse_target
 from tenax.fetch.headers import Headers, default_headers, parse_framing
 from tenax.fetch.proxies import ProxyPools
 from tenax.model import Failed, FailureKind, Refused, TransportKind

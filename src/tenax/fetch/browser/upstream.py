@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from tenax.clock import Clock
-from tenax.fetch.addresses import Origin
 from tenax.fetch.connect import ProxyError, open_socket, open_tunnel
 from tenax.fetch.failures import connect_timeout_failure, failure_from_error
-from tenax.fetch.guard import Guard
+from tenax.fetch.guard import Guard, Origin
 from tenax.fetch.proxies import Proxy, ProxyPool, ProxyPools
 from tenax.fetch.proxy_rotation import ProxyRotation
 from tenax.model import Deferred, Failed, FailureKind, Refused

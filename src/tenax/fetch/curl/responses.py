@@ -12,7 +12,7 @@ from typing import Final
 
 from tenax.fetch import BODILESS_STATUSES, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES, Request
 from tenax.fetch.bodies import BodyDecoder, too_large_failure
-from tenax.fetch.body_intake import BodyReceiver, reserve_callback
+from tenax.fetch.body_budget import BodyReceiver, memory_deferral, reserve_callback
 from tenax.fetch.connect import ProxyError, connect_error, credentials_error, socks5_error
 from tenax.fetch.failures import failure_from_error, file_limit_failure, reset_failure, truncated_failure
 from tenax.fetch.headers import Headers, parse_framing
@@ -117,7 +117,9 @@ class CurlResponse:
         if self.headers is not None and self.status >= 300:
             return self
         failed = self._failed or failed
-        return self._deferred or (self._receiver.adjust_failure(failed) if self._receiver is not None else failed)
+        if self._deferred is not None or self._receiver is None:
+            return self._deferred or failed
+        return self._receiver.adjust_failure(failed, self._now())
 
     def mark_arrived(self) -> None:
         """libcurl is done; only we still wait for memory."""
@@ -155,10 +157,11 @@ class CurlResponse:
         if framing.length is not None and framing.length > max_bytes and not takes_beginning:
             self._failed = too_large_failure(max_bytes)
             return STOP
+        reservation, seconds = self._request.reservation, self._request.total_timeout_seconds
         body = BodyDecoder(
-            framing.content_coding, max_bytes, reserve_callback(self._request), may_truncate=takes_beginning
+            framing.content_coding, max_bytes, reserve_callback(reservation), may_truncate=takes_beginning
         )
-        self._receiver = BodyReceiver(body, self._request, self._now, self._on_reserved, self._on_budget_exhausted)
+        self._receiver = BodyReceiver(body, reservation, seconds, self._on_reserved, self._on_budget_exhausted)
         return taken
 
     # -- memory for the body --------------------------------------------------------------------------------
@@ -169,8 +172,8 @@ class CurlResponse:
         self._failed = failed
         self._notify_change()
 
-    def _on_budget_exhausted(self, deferred: Deferred) -> None:
-        self._deferred = deferred
+    def _on_budget_exhausted(self) -> None:
+        self._deferred = memory_deferral(self._now())
         self._notify_change()
 
     def _notify_change(self) -> None:

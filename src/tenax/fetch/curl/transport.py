@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from tenax.clock import Clock
 from tenax.config import FetchConfig
 from tenax.fetch import TIMER_SLACK_SECONDS, Request, Response
-from tenax.fetch.addresses import Target, parse_target
 from tenax.fetch.connect import ProxyError
 from tenax.fetch.curl.responses import (
     OK,
@@ -29,7 +28,7 @@ from tenax.fetch.failures import (
     reset_failure,
     total_timeout_failure,
 )
-from tenax.fetch.guard import Guard
+from tenax.fetch.guard import Guard, Target, parse_target
 from tenax.fetch.headers import Profile, default_headers
 from tenax.fetch.proxies import Proxy, ProxyPools
 from tenax.fetch.proxy_rotation import ProxyRotation

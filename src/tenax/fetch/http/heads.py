@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from contextlib import suppress
 from typing import Final
 
-from httptools import HttpResponseParser
+from httptools import HttpParserError, HttpResponseParser
 
 from tenax.fetch.headers import merge_content_lengths
 
-_QUICK_ACK: Final[int | None] = getattr(socket, "TCP_QUICKACK", None)
+QUICK_ACK: Final[int | None] = getattr(socket, "TCP_QUICKACK", None)
+"""Acknowledges received data at once. A server that writes headers and body separately may hold the body back until the
+headers are acknowledged (Nagle), and a client with nothing to send delays that by 40 ms."""
 
 
 def new_parser(protocol: object) -> HttpResponseParser:
@@ -34,30 +35,15 @@ class ContentLengthRepair:
     that has another error as well, or different lengths, is refused the second time.
     """
 
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-        self._tail: bytes | None = None
+    def __init__(self, pieces: list[bytes]) -> None:
+        """`pieces` is all data so far; later pieces are added to it before `repair_head` gets them."""
+        self._pieces = pieces
+        self._tail: bytes | None = b""
         """The last bytes so far, while the head is buffered."""
-        self._has_started = False
 
     @property
     def is_buffering(self) -> bool:
         return self._tail is not None
-
-    def append(self, data: bytes) -> None:
-        """Add data that arrived before the headers were complete."""
-        self._pieces.append(data)
-
-    def clear(self) -> None:
-        """The headers are complete."""
-        self._pieces.clear()
-
-    def start_if_repeated(self, why: str) -> bool:
-        """Whether the parser refused the head for this, for the first time; from now on it is buffered."""
-        if self._has_started or "Content-Length" not in why:
-            return False
-        self._has_started, self._tail = True, b""
-        return True
 
     def repair_head(self, data: bytes | None = None) -> bytes | None:
         """The head with one length and the data after it; None until it is complete. `data` is the latest piece, None
@@ -72,6 +58,11 @@ class ContentLengthRepair:
         return found
 
 
+def is_about_length(error: HttpParserError) -> bool:
+    """Whether the parser refused the head because of its Content-Length."""
+    return "Content-Length" in str(error)
+
+
 def is_clean_close(transport: asyncio.Transport) -> bool:
     """Whether the end of the stream is authentic: anybody on the path can end a TCP connection; over TLS only the host
     can."""
@@ -84,11 +75,3 @@ def is_clean_close(transport: asyncio.Transport) -> bool:
         return True
     except ssl.SSLError:
         return False  # no close_notify was received
-
-
-def send_acknowledgement(sock: socket.socket | None) -> None:
-    """Acknowledge received data at once. A server that writes headers and body separately may hold the body back until
-    the headers are acknowledged (Nagle), and a client with nothing to send delays that by 40 ms."""
-    if sock is not None and _QUICK_ACK is not None:
-        with suppress(OSError):  # already closed
-            sock.setsockopt(socket.IPPROTO_TCP, _QUICK_ACK, 1)

@@ -13,10 +13,9 @@ from typing import NamedTuple, TypeAlias
 from tenax.clock import Clock
 from tenax.config import FetchConfig
 from tenax.fetch import KEEP_ALIVE_SECONDS, Request, Response
-from tenax.fetch.addresses import Origin, Target, parse_target
 from tenax.fetch.connect import ProxyError, TunnelError, credentials_error, open_socket, open_tunnel
 from tenax.fetch.failures import connect_timeout_failure, failure_from_error, total_timeout_failure
-from tenax.fetch.guard import Guard
+from tenax.fetch.guard import Guard, Origin, Target, parse_target
 from tenax.fetch.headers import default_headers
 from tenax.fetch.http.wire import Connection, WireResponse
 from tenax.fetch.proxies import Proxy, ProxyPools
@@ -227,6 +226,7 @@ class HttpTransport:
         """Must be created while the event loop runs. Guard and pools are shared, and not closed with it."""
         self._guard = guard
         self._clock = clock
+        self._proxy_pools = pools
         self._proxy_rotation = ProxyRotation(pools, clock)
         self._connect_timeout_seconds = fetch.connect_timeout_seconds
         self._loop = asyncio.get_running_loop()
@@ -243,7 +243,7 @@ class HttpTransport:
         addresses = await self._guard.check(origin, self._connect_seconds(request))
         if not isinstance(addresses, tuple):
             return addresses
-        pool = self._proxy_rotation.pool_for_host(origin.host)
+        pool = self._proxy_pools.for_host(origin.host) if self._proxy_pools is not None else None
         if pool is None:
             route = direct_route(origin, request.verify_tls)
             exchanged = await self._exchange(self._request_head(request, target), request, route, addresses, deadline)

@@ -9,14 +9,20 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from typing import cast
 
 from httptools import HttpParserError, HttpParserUpgrade
 
 from tenax.fetch import BODILESS_STATUSES, MAX_HEAD_BYTES, MAX_HEADERS, SMALL_BODY_BYTES, TIMER_SLACK_SECONDS, Request
 from tenax.fetch.bodies import BodyDecoder, too_large_failure
-from tenax.fetch.body_budget import SMALL_BYTES
-from tenax.fetch.body_intake import BodyReceiver, decode_within_budget, reserve_callback
+from tenax.fetch.body_budget import (
+    SMALL_BYTES,
+    BodyReceiver,
+    decode_within_budget,
+    memory_deferral,
+    reserve_callback,
+)
 from tenax.fetch.failures import (
     body_timeout_failure,
     failure_from_error,
@@ -27,7 +33,7 @@ from tenax.fetch.failures import (
     truncated_failure,
 )
 from tenax.fetch.headers import Headers, parse_framing
-from tenax.fetch.http.heads import ContentLengthRepair, is_clean_close, new_parser, send_acknowledgement
+from tenax.fetch.http.heads import QUICK_ACK, ContentLengthRepair, is_about_length, is_clean_close, new_parser
 from tenax.model import Deferred, Failed, FailureKind, Value
 
 
@@ -49,13 +55,10 @@ class Connection(asyncio.Protocol):
         self._now = now
         self._transport: asyncio.Transport | None = None
         self._parser = new_parser(self)
-        self.socket: socket.socket | None = None
-        """The socket it reads from, if known."""
+        self.socket: socket.socket | None = None  # the one it reads from, if known
         self._done: asyncio.Future[WireResponse | Failed | Deferred] | None = None
-        self._is_unusable = False
-        """True when the connection cannot carry another exchange."""
-        self._is_idle = True
-        """True when no exchange is in progress."""
+        self._is_unusable = False  # True when the connection cannot carry another exchange
+        self._is_idle = True  # True when no exchange is in progress
         self._reset_exchange(None, 0.0)
 
     # -- for the caller -------------------------------------------------------------------------------------
@@ -116,7 +119,9 @@ class Connection(asyncio.Protocol):
         self._answered_at = 0.0
         self._header_pairs: list[tuple[bytes, bytes]] = []
         self._headers: Headers | None = None
-        self._length_repair = ContentLengthRepair()
+        self._head_pieces: list[bytes] = []
+        self._length_repair: ContentLengthRepair | None = None
+        """Set while the parser has refused the head."""
         self._content_coding = ""
         self._is_ended_by_close = False
         self._pieces: list[bytes] = []
@@ -148,13 +153,12 @@ class Connection(asyncio.Protocol):
         """The response is complete."""
         assert self._request is not None and self._headers is not None
         is_page = self._status < 300
-        if self._body is not None:
-            body = self._body.finish()
-        else:
+        body = self._body.finish() if self._body is not None else None
+        if body is None:
             max_bytes = self._request.max_body_bytes if is_page else SMALL_BODY_BYTES
             data = b"".join(self._pieces)
-            found = decode_within_budget(data, self._content_coding, max_bytes, self._request.reservation)
-            if found is None:
+            body = decode_within_budget(data, self._content_coding, max_bytes, self._request.reservation)
+            if body is None:
                 self._pieces = []
                 self._keeps_connection_at_end = keeps_connection
                 self._body = self._new_receiver(self._content_coding, max_bytes)
@@ -163,8 +167,7 @@ class Connection(asyncio.Protocol):
                 if self._body.is_waiting:
                     self._pause_for_memory()
                     return
-                found = failed or self._body.finish()
-            body = found
+                body = failed or self._body.finish()
         if isinstance(body, Failed):
             if is_page:
                 self._complete(body, keeps_connection=keeps_connection)
@@ -182,15 +185,16 @@ class Connection(asyncio.Protocol):
         if self._headers is not None and self._status >= 300:
             self._complete_response(b"", keeps_connection=False)
         else:
-            result = self._body.adjust_failure(failed) if self._body is not None else failed
+            result = self._body.adjust_failure(failed, self._now()) if self._body is not None else failed
             self._complete(result, keeps_connection=False)
 
     # -- memory for the body --------------------------------------------------------------------------------
 
     def _new_receiver(self, coding: str, max_bytes: int, *, may_truncate: bool = False) -> BodyReceiver:
         assert self._request is not None
-        body = BodyDecoder(coding, max_bytes, reserve_callback(self._request), may_truncate=may_truncate)
-        return BodyReceiver(body, self._request, self._now, self._on_reserved, self._on_budget_exhausted)
+        reservation, seconds = self._request.reservation, self._request.total_timeout_seconds
+        body = BodyDecoder(coding, max_bytes, reserve_callback(reservation), may_truncate=may_truncate)
+        return BodyReceiver(body, reservation, seconds, self._on_reserved, self._on_budget_exhausted)
 
     def _pause_for_memory(self) -> None:
         """Pause reading; the server's timeouts stop meanwhile."""
@@ -217,14 +221,11 @@ class Connection(asyncio.Protocol):
         else:
             self._set_timer(self._received_at + self._request.body_timeout_seconds)
 
-    def _on_budget_exhausted(self, deferred: Deferred) -> None:
-        if not self._is_idle:
-            if self._status >= 300:
-                self._complete_response(b"", keeps_connection=False)
-            else:
-                self._complete(deferred, keeps_connection=False)
-
-    # -- time -----------------------------------------------------------------------------------------------
+    def _on_budget_exhausted(self) -> None:
+        if not self._is_idle and self._status >= 300:
+            self._complete_response(b"", keeps_connection=False)
+        elif not self._is_idle:
+            self._complete(memory_deferral(self._now()), keeps_connection=False)
 
     def _set_timer(self, at: float) -> None:
         self._timer = self._loop.call_at(min(at, self._deadline), self._on_timer, at >= self._deadline)
@@ -259,13 +260,14 @@ class Connection(asyncio.Protocol):
             self._framing_bytes += len(data)
         else:
             self._head_bytes += len(data)
-            self._length_repair.append(data)
-        if self._length_repair.is_buffering:
+            self._head_pieces.append(data)
+        if self._length_repair is not None and self._length_repair.is_buffering:
             self._feed_repaired(self._length_repair.repair_head(data))
         else:
             self._feed(data)
-        if not self._is_idle:
-            send_acknowledgement(self.socket)
+        if not self._is_idle and self.socket is not None and QUICK_ACK is not None:
+            with suppress(OSError):  # already closed
+                self.socket.setsockopt(socket.IPPROTO_TCP, QUICK_ACK, 1)
         if self._is_idle or (had_headers and self._framing_bytes <= MAX_HEAD_BYTES):
             return
         if had_headers:
@@ -285,7 +287,8 @@ class Connection(asyncio.Protocol):
         except HttpParserError as error:
             if self._is_idle:
                 return
-            if self._headers is None and self._length_repair.start_if_repeated(str(error)):
+            if self._headers is None and self._length_repair is None and is_about_length(error):
+                self._length_repair = ContentLengthRepair(self._head_pieces)
                 self._feed_repaired(self._length_repair.repair_head())
             else:
                 self._fail(failure_from_error(error, in_body=self._headers is not None))
@@ -338,7 +341,7 @@ class Connection(asyncio.Protocol):
         self._status = status
         self._answered_at = self._now()
         self._headers = headers = Headers(self._header_pairs)
-        self._length_repair.clear()
+        self._head_pieces.clear()
         if len(self._header_pairs) > MAX_HEADERS:
             self._complete(Failed("too many headers", FailureKind.BAD_RESPONSE), keeps_connection=False)
         elif status == 101:

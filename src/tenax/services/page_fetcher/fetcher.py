@@ -218,7 +218,7 @@ class PageFetcher:
         if answer.probe is not None:
             numbers.probes["success" if answer.probe.is_up else "failure"] += 1
         if answer.response is not None:
-            numbers.durations.observe(answer.response.total_seconds)
+            numbers.durations.observe(answer.record.total_seconds)
 
     async def _apply_step(self, item: Item, step: Step, room: MemoryReservation) -> None:
         numbers, in_flight = self.metrics, self.in_flight_items
@@ -226,7 +226,12 @@ class PageFetcher:
             case Keep(response=response):
                 numbers.content_bytes.observe(len(response.body))
                 outgoing = build_outgoing_page(
-                    item.raw, item.url, response.status, response.content_type, response.body, response.finished_at
+                    item.raw,
+                    item.url,
+                    response.status,
+                    response.headers.content_type,
+                    response.body,
+                    response.finished_at,
                 )
                 await in_flight.publisher.publish_page(outgoing, room)
             case Skip(why=why):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.fetch import Response
-from tenax.fetch.classify import response_outcome, retry_after_seconds
+from tenax.fetch.answer import response_outcome, retry_after_seconds
 from tenax.fetch.headers import Headers
 from tenax.model import Failed, FailureKind, Fetched, Rejected, Unchanged
 

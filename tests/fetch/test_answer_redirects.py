@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenax.config import UrlsConfig
-from tenax.fetch.classify import RedirectTarget, SameUrl, Stop, next_hop
+from tenax.fetch.answer import RedirectTarget, SameUrl, Stop, next_hop
 from tenax.model import Hop
 from tenax.urls.normalize import MAX_HREF_CHARS, normalize_options
 
