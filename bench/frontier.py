@@ -20,7 +20,8 @@ import msgspec
 
 from tenax.config import Config, Sites
 from tenax.database.schedule import Entry, Schedule, Slot
-from tenax.hosts.rules import HostPace, host_after_visit, pace_seconds
+from tenax.hosts.rules import HostPace, host_after_visit
+from tenax.hosts.throttle import pace_seconds
 from tenax.model import Failed, FailureKind, Fetched, HostRecord, Outcome, RobotsCopy, RobotsVerdict
 
 HOSTS_A_TAKE = 20

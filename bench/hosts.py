@@ -31,8 +31,9 @@ from tenax.fetch.retry import plan_task
 from tenax.hosts import Permit, RateLimiter, host_key
 from tenax.hosts.limiter.machine import MachineRateLimiter
 from tenax.hosts.records import MemoryHosts
-from tenax.hosts.robots import robots_rules
-from tenax.hosts.rules import HostPace, apply_robots, host_after_visit, pace_seconds, shared_limits
+from tenax.hosts.robots import apply_robots, robots_rules
+from tenax.hosts.rules import HostPace, host_after_visit
+from tenax.hosts.throttle import pace_seconds, shared_limits
 from tenax.model import (
     Candidate,
     Claim,

@@ -91,8 +91,6 @@ PURE = (
     "tenax.fetch.proxies",
     "tenax.fetch.retry",
     "tenax.fetch.validate",
-    "tenax.hosts.breaker",
-    "tenax.hosts.cooldown",
     "tenax.hosts.limiter.process",
     "tenax.hosts.redis.limiter_shares",
     "tenax.hosts.robots",

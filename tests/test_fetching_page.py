@@ -12,7 +12,7 @@ from tenax.fetch import Response
 from tenax.fetch.answer import response_outcome
 from tenax.fetch.headers import Headers
 from tenax.fetch.retry import plan_task
-from tenax.hosts.breaker import is_host_failure
+from tenax.hosts.rules import is_host_failure
 from tenax.model import DeadLetter, Done, Failed, FailureKind, Plan, Priority, Reschedule, Source, Task, TransportKind
 from tests.visit_ends import visit_end
 

@@ -17,7 +17,8 @@ import pytest
 
 from tenax.hosts import Hosts
 from tenax.hosts.records import MemoryHosts, UnsharedHosts
-from tenax.hosts.rules import apply_robots, extend_robots_expiry, host_after_probe, host_after_visit, should_probe
+from tenax.hosts.robots import apply_robots, extend_robots_expiry
+from tenax.hosts.rules import host_after_probe, host_after_visit, should_probe
 from tenax.model import Deferred, HostRecord, Outcome, RobotsCopy, RobotsVerdict, TransportKind
 from tests.hosts.history import (
     ALL,

@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenax.config import PolitenessConfig, SiteConfig
-from tenax.hosts.rules import apply_robots, extend_robots_expiry, host_after_probe, is_unknown_host, should_probe
+from tenax.hosts.robots import apply_robots, extend_robots_expiry
+from tenax.hosts.rules import host_after_probe, should_probe
+from tenax.hosts.throttle import is_unknown_host
 from tenax.model import (
     Deferred,
     Failed,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tenax.config import FetchConfig, HostsConfig, PolitenessConfig
-from tenax.hosts.rules import pace_seconds
+from tenax.hosts.throttle import pace_seconds
 from tenax.model import Failed, FailureKind, Fetched, Outcome, Redirected, Rejected, Unchanged
 from tests.hosts.history import (
     HOST,

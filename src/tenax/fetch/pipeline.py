@@ -36,18 +36,12 @@ from tenax.hosts.robots import (
     RobotsRedirectFailed,
     RobotsResult,
     RobotsUnreachable,
-    make_robots_copy,
-)
-from tenax.hosts.rules import (
-    attribute_failure,
     extend_robots_expiry,
-    is_unknown_host,
-    pace_seconds,
-    shared_limits,
+    make_robots_copy,
     shorten_robots_retry,
-    should_probe,
-    usual_transport,
 )
+from tenax.hosts.rules import attribute_failure, should_probe, usual_transport
+from tenax.hosts.throttle import is_unknown_host, pace_seconds, shared_limits
 from tenax.model import (
     CanonicalCopy,
     Deferred,

@@ -10,7 +10,8 @@ import msgspec
 from tenax.config import FetchConfig, SiteConfig
 from tenax.fetch.answer import VisitEnd
 from tenax.fetch.headers import robot_names
-from tenax.hosts.rules import apply_robots, host_after_probe, host_after_visit, robots_failure
+from tenax.hosts.robots import apply_robots, robots_failure
+from tenax.hosts.rules import host_after_probe, host_after_visit
 from tenax.hosts.throttle import allowed_retry_after, retry_delay_seconds
 from tenax.model import (
     NEEDS_BROWSER,

@@ -18,7 +18,7 @@ from tenax.fetch.answer import FetchResult, VisitEnd
 from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.retry import plan_task, update_host
 from tenax.hosts import Hosts
-from tenax.hosts.rules import pace_seconds
+from tenax.hosts.throttle import pace_seconds
 from tenax.logs import logger
 from tenax.model import Failed, FailureKind, HostRecord, Outcome, Plan, Task
 from tenax.runtime.resources import is_out_of_files

@@ -14,9 +14,10 @@ import msgspec
 from protego import Protego
 from protego._utils import _quote_path
 
-from tenax.config import PolitenessConfig
+from tenax.config import FetchConfig, PolitenessConfig
 from tenax.hosts.robots_index import RuleIndex
-from tenax.model import RobotsCopy, RobotsVerdict, Value
+from tenax.hosts.throttle import pace_seconds, retry_delay_seconds, start_backoff
+from tenax.model import Failed, FailureKind, HostRecord, RobotsCopy, RobotsVerdict, Value
 
 PRODUCT_TOKEN = "tenax"
 OUR_NAMES = frozenset({PRODUCT_TOKEN})
@@ -299,3 +300,66 @@ class RobotsCache:
 
 
 _CACHE = RobotsCache()
+
+
+# ---- the host of a robots.txt -----------------------------------------------------------------------------
+
+
+def apply_robots(
+    record: HostRecord, copy: RobotsCopy, politeness: PolitenessConfig, names: frozenset[str] = OUR_NAMES
+) -> HostRecord:
+    """The record with this robots.txt, which may address us by any of these names.
+
+    If it is unreachable, the host backs off until the next attempt to fetch it.
+    """
+    robots = robots_rules(copy, names)
+    record = msgspec.structs.replace(
+        record,
+        robots=copy,
+        crawl_delay_seconds=robots.crawl_delay(politeness.max_crawl_delay_seconds),
+        is_allowed=not robots.is_all_disallowed(),
+    )
+    if copy.verdict is RobotsVerdict.UNREACHABLE:
+        return start_backoff(record, copy.expires_at, f"robots.txt unreachable: {copy.why}")
+    return record
+
+
+def robots_failure(copy: RobotsCopy) -> Failed | None:
+    """A server error on robots.txt as a failure of its host: it counts towards an outage like that of a page. A 429
+    does not: the host is up."""
+    if copy.verdict is not RobotsVerdict.UNREACHABLE or copy.http_status is None or copy.http_status < 500:
+        return None
+    why = f"robots.txt: HTTP {copy.http_status}"
+    return Failed(why, FailureKind.SERVER_ERROR, is_site_wide=True, status=copy.http_status)
+
+
+def extend_robots_expiry(
+    copy: RobotsCopy,
+    record: HostRecord,
+    politeness: PolitenessConfig,
+    now: float,
+    requests: int,
+    names: frozenset[str] = OUR_NAMES,
+) -> RobotsCopy:
+    """The copy, valid until after the next request that follows the `requests` of this visit.
+
+    Otherwise a host with an hour or a day between requests would get only robots.txt requests. An old copy that
+    replaces an unreachable one is not extended beyond its limit.
+    """
+    delay = robots_rules(copy, names).crawl_delay(politeness.max_crawl_delay_seconds)
+    pace = pace_seconds(msgspec.structs.replace(record, crawl_delay_seconds=delay), politeness)
+    until = now + pace * (requests + 1)
+    if copy.fetched_at < now:
+        until = min(until, copy.fetched_at + politeness.robots_stale_seconds)
+    if copy.verdict is RobotsVerdict.UNREACHABLE or until <= copy.expires_at:
+        return copy
+    return msgspec.structs.replace(copy, expires_at=until)
+
+
+def shorten_robots_retry(copy: RobotsCopy, record: HostRecord, fetch: FetchConfig, now: float) -> RobotsCopy:
+    """The copy of an unreachable robots.txt, retried like any failed request: the first failures in a row may be
+    temporary. After the attempts of one URL, the wait is that of an unreachable robots.txt."""
+    failures = record.failures_in_a_row
+    if copy.verdict is not RobotsVerdict.UNREACHABLE or failures + 1 >= fetch.max_attempts:
+        return copy
+    return msgspec.structs.replace(copy, expires_at=now + retry_delay_seconds(failures, fetch, 0.0))

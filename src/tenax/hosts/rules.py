@@ -1,131 +1,37 @@
-"""Updates a host's record after each answer: its pace, backoffs and transport.
+"""How each answer changes a host's record: its outages, its cooldowns and its transport.
 
-Each rule changes its own part of the record: `throttle` (429), `breaker` (outages), `cooldown` (blocks, costly pages,
-many failures of any kind), and here the choice of the transport. Of several backoffs, the longest applies.
+A 429 and the pace are in `throttle`. Of several backoffs, the longest applies.
+
+**Circuit breaker.** A host that fails repeatedly is down; it backs off, and single probes check whether it is back.
+
+    closed     five failures in a row              →  open
+    open       backoff over, the probe failed      →  open, with a longer backoff
+               backoff over, the probe passed      →  closed; half_open when more probes are required
+    half_open  the next probe passed, or failed    →  as from open
+
+**Cooldown and retry budget** are backoffs from a host that is not down. A host that blocks us, or that sends pages too
+costly to extract, gets a cooldown. A host with too many failures of any kind within a few minutes has used up its retry
+budget.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from tenax.config import FetchConfig, PolitenessConfig, SiteConfig, Sites
-from tenax.hosts import breaker, cooldown, throttle
-from tenax.hosts.breaker import attribute_failure, should_probe
-from tenax.hosts.robots import OUR_NAMES, robots_rules
+from tenax.config import HostsConfig, PolitenessConfig, SiteConfig, Sites
 from tenax.hosts.throttle import (
     allowed_retry_after,
+    apply_throttle,
+    format_seconds,
     is_backing_off,
+    is_repeated_limit,
+    is_success,
     is_unknown_host,
     pace_seconds,
     retry_delay_seconds,
-    shared_limits,
     start_backoff,
 )
-from tenax.model import (
-    Deferred,
-    Failed,
-    FailureKind,
-    Fetched,
-    HostRecord,
-    Outcome,
-    RobotsCopy,
-    RobotsVerdict,
-    TransportKind,
-)
-
-
-def usual_transport(record: HostRecord, now: float) -> TransportKind:
-    """The transport for a page without special needs."""
-    return record.transport if record.transport is not None and record.transport_until > now else TransportKind.HTTP
-
-
-def apply_transport_choice(
-    record: HostRecord,
-    outcome: Outcome,
-    now: float,
-    learn_seconds: float,
-    transport: TransportKind,
-    other_transport: TransportKind | None,
-) -> HostRecord:
-    """A page confirms its transport. A reset moves the whole host to the other transport, until that fails, too.
-
-    The whole host, not one URL: otherwise each of many URLs would be reset before the first is retried, and the host
-    would count as down.
-    """
-    if isinstance(outcome, Fetched):
-        return _set_transport(record, transport, now, learn_seconds)
-    is_reset = isinstance(outcome, Failed) and outcome.kind is FailureKind.RESET
-    if is_reset and transport is usual_transport(record, now):
-        return _set_transport(record, other_transport or TransportKind.HTTP, now, learn_seconds)
-    return record
-
-
-def _set_transport(record: HostRecord, transport: TransportKind, now: float, learn_seconds: float) -> HostRecord:
-    if transport is not TransportKind.HTTP:
-        return msgspec.structs.replace(record, transport=transport, transport_until=now + learn_seconds)
-    return (
-        msgspec.structs.replace(record, transport=None, transport_until=0.0) if record.transport is not None else record
-    )
-
-
-def apply_robots(
-    record: HostRecord, copy: RobotsCopy, politeness: PolitenessConfig, names: frozenset[str] = OUR_NAMES
-) -> HostRecord:
-    """The record with this robots.txt, which may address us by any of these names.
-
-    If it is unreachable, the host backs off until the next attempt to fetch it.
-    """
-    robots = robots_rules(copy, names)
-    record = msgspec.structs.replace(
-        record,
-        robots=copy,
-        crawl_delay_seconds=robots.crawl_delay(politeness.max_crawl_delay_seconds),
-        is_allowed=not robots.is_all_disallowed(),
-    )
-    if copy.verdict is RobotsVerdict.UNREACHABLE:
-        return start_backoff(record, copy.expires_at, f"robots.txt unreachable: {copy.why}")
-    return record
-
-
-def robots_failure(copy: RobotsCopy) -> Failed | None:
-    """A server error on robots.txt as a failure of its host: it counts towards an outage like that of a page. A 429
-    does not: the host is up."""
-    if copy.verdict is not RobotsVerdict.UNREACHABLE or copy.http_status is None or copy.http_status < 500:
-        return None
-    why = f"robots.txt: HTTP {copy.http_status}"
-    return Failed(why, FailureKind.SERVER_ERROR, is_site_wide=True, status=copy.http_status)
-
-
-def extend_robots_expiry(
-    copy: RobotsCopy,
-    record: HostRecord,
-    politeness: PolitenessConfig,
-    now: float,
-    requests: int,
-    names: frozenset[str] = OUR_NAMES,
-) -> RobotsCopy:
-    """The copy, valid until after the next request that follows the `requests` of this visit.
-
-    Otherwise a host with an hour or a day between requests would get only robots.txt requests. An old copy that
-    replaces an unreachable one is not extended beyond its limit.
-    """
-    delay = robots_rules(copy, names).crawl_delay(politeness.max_crawl_delay_seconds)
-    pace = pace_seconds(msgspec.structs.replace(record, crawl_delay_seconds=delay), politeness)
-    until = now + pace * (requests + 1)
-    if copy.fetched_at < now:
-        until = min(until, copy.fetched_at + politeness.robots_stale_seconds)
-    if copy.verdict is RobotsVerdict.UNREACHABLE or until <= copy.expires_at:
-        return copy
-    return msgspec.structs.replace(copy, expires_at=until)
-
-
-def shorten_robots_retry(copy: RobotsCopy, record: HostRecord, fetch: FetchConfig, now: float) -> RobotsCopy:
-    """The copy of an unreachable robots.txt, retried like any failed request: the first failures in a row may be
-    temporary. After the attempts of one URL, the wait is that of an unreachable robots.txt."""
-    failures = record.failures_in_a_row
-    if copy.verdict is not RobotsVerdict.UNREACHABLE or failures + 1 >= fetch.max_attempts:
-        return copy
-    return msgspec.structs.replace(copy, expires_at=now + retry_delay_seconds(failures, fetch, 0.0))
+from tenax.model import Deferred, Failed, FailureKind, Fetched, HostRecord, Outcome, Refused, Rejected, TransportKind
 
 
 def host_after_visit(
@@ -155,12 +61,12 @@ def host_after_visit(
             _after_proxy_failure(record, outcome, answered_at, site), answered_at, requests, site.politeness
         )
     is_late = is_backing_off(record, answered_at)
-    is_repeated = throttle.is_repeated_limit(record, outcome, is_late)
-    record = throttle.apply_throttle(record, outcome, answered_at, site, jitter, is_late)
-    record = breaker.apply_breaker(record, outcome, answered_at, site, jitter, is_late)
+    is_repeated = is_repeated_limit(record, outcome, is_late)
+    record = apply_throttle(record, outcome, answered_at, site, jitter, is_late)
+    record = apply_breaker(record, outcome, answered_at, site, jitter, is_late)
     if not is_repeated:
-        record = cooldown.apply_retry_budget(record, outcome, answered_at, site.hosts)
-        record = cooldown.apply_cooldown(record, outcome, answered_at, site.hosts)
+        record = apply_retry_budget(record, outcome, answered_at, site.hosts)
+        record = apply_cooldown(record, outcome, answered_at, site.hosts)
     record = apply_transport_choice(
         record, outcome, answered_at, site.browser.learn_seconds, transport, other_transport
     )
@@ -171,7 +77,7 @@ def host_after_probe(
     record: HostRecord, is_up: bool, why: str, now: float, site: SiteConfig, jitter: float
 ) -> HostRecord:
     """The record after a probe of a host that `should_probe`; `why` describes the result."""
-    record = breaker.apply_breaker_probe(record, is_up, why, now, site, jitter)
+    record = apply_breaker_probe(record, is_up, why, now, site, jitter)
     return _finish_requests(record, now, 1, site.politeness)
 
 
@@ -219,17 +125,223 @@ class HostPace:
         return self._sites.for_origin(host.origin).politeness.connections_per_host
 
 
-__all__ = [
-    "apply_robots",
-    "attribute_failure",
-    "extend_robots_expiry",
-    "host_after_probe",
-    "host_after_visit",
-    "is_unknown_host",
-    "pace_seconds",
-    "robots_failure",
-    "shared_limits",
-    "shorten_robots_retry",
-    "should_probe",
-    "usual_transport",
-]
+# ---- the transport ----------------------------------------------------------------------------------------
+
+
+def usual_transport(record: HostRecord, now: float) -> TransportKind:
+    """The transport for a page without special needs."""
+    return record.transport if record.transport is not None and record.transport_until > now else TransportKind.HTTP
+
+
+def apply_transport_choice(
+    record: HostRecord,
+    outcome: Outcome,
+    now: float,
+    learn_seconds: float,
+    transport: TransportKind,
+    other_transport: TransportKind | None,
+) -> HostRecord:
+    """A page confirms its transport. A reset moves the whole host to the other transport, until that fails, too.
+
+    The whole host, not one URL: otherwise each of many URLs would be reset before the first is retried, and the host
+    would count as down.
+    """
+    if isinstance(outcome, Fetched):
+        return _set_transport(record, transport, now, learn_seconds)
+    is_reset = isinstance(outcome, Failed) and outcome.kind is FailureKind.RESET
+    if is_reset and transport is usual_transport(record, now):
+        return _set_transport(record, other_transport or TransportKind.HTTP, now, learn_seconds)
+    return record
+
+
+def _set_transport(record: HostRecord, transport: TransportKind, now: float, learn_seconds: float) -> HostRecord:
+    if transport is not TransportKind.HTTP:
+        return msgspec.structs.replace(record, transport=transport, transport_until=now + learn_seconds)
+    return (
+        msgspec.structs.replace(record, transport=None, transport_until=0.0) if record.transport is not None else record
+    )
+
+
+# ---- the breaker ------------------------------------------------------------------------------------------
+
+# One of these may be caused by the page; several in a row are caused by the host.
+_AMBIGUOUS_FAILURES = frozenset(
+    {
+        FailureKind.SERVER_ERROR,
+        FailureKind.TIMEOUT_HEADERS,
+        FailureKind.TIMEOUT_BODY,
+        FailureKind.TIMEOUT_TOTAL,
+        FailureKind.RESET,
+    }
+)
+# These say nothing about the host: an internal error, or there is no such host.
+_IGNORED_FAILURES = frozenset({FailureKind.INTERNAL, FailureKind.DNS})
+BREAKER_JITTER = 0.1
+"""A backoff is up to this share longer, within the maximum: hosts that failed together are not probed together."""
+
+
+def should_probe(record: HostRecord) -> bool:
+    """Whether the next request, after the backoff, must be a probe."""
+    return record.breaker != "closed"
+
+
+def is_host_failure(outcome: Outcome) -> bool:
+    """Whether the failure is caused by the host, as far as known. A 429 is not: the host is up."""
+    if not isinstance(outcome, Failed) or outcome.kind in (FailureKind.INTERNAL, FailureKind.RATE_LIMITED):
+        return False
+    return outcome.is_site_wide or outcome.kind in _AMBIGUOUS_FAILURES
+
+
+def attribute_failure(failed: Failed, record: HostRecord) -> Failed:
+    """A reset connection of a host that otherwise answers is a failure of the URL: it spends an attempt.
+
+    `record` is the host before the failure. Several in a row still count towards an outage.
+    """
+    is_well = record.page_count > 0 and not record.failures_in_a_row and not should_probe(record)
+    is_own = failed.kind is FailureKind.RESET and failed.is_site_wide and is_well
+    return msgspec.structs.replace(failed, is_site_wide=False) if is_own else failed
+
+
+def apply_breaker(
+    record: HostRecord, outcome: Outcome, now: float, site: SiteConfig, jitter: float, is_late: bool
+) -> HostRecord:
+    """Failures count until the breaker opens; any answer resets the count.
+
+    `is_late`: the answer came during a backoff, so it was requested before. It neither opens nor closes the breaker:
+    the probe decides.
+    """
+    if isinstance(outcome, Failed) and is_host_failure(outcome):
+        return _count_failure(record, outcome, now, site, jitter, is_late)
+    if isinstance(outcome, (Deferred, Refused)) or (isinstance(outcome, Failed) and outcome.kind in _IGNORED_FAILURES):
+        return record
+    if should_probe(record) and not is_late:
+        return _pass_probe(record, site.hosts)  # a page counts as a probe
+    return msgspec.structs.replace(record, failures_in_a_row=0) if record.failures_in_a_row else record
+
+
+def apply_breaker_probe(
+    record: HostRecord, is_up: bool, why: str, now: float, site: SiteConfig, jitter: float
+) -> HostRecord:
+    """The record after a probe of the host's root. The pace decides when the next request may start."""
+    if is_up:
+        return _pass_probe(record, site.hosts)
+    return _open_breaker(_increment_failures(record), why, 0.0, now, site.hosts, jitter)
+
+
+def _count_failure(
+    record: HostRecord, failed: Failed, now: float, site: SiteConfig, jitter: float, is_late: bool
+) -> HostRecord:
+    record = _increment_failures(record)
+    asked = allowed_retry_after(failed.retry_after_seconds, site.fetch)
+    if should_probe(record) and is_late:
+        return start_backoff(record, now + asked, f"down: {failed.why}, asked to wait {asked:.0f} s")
+    if should_probe(record) or record.failures_in_a_row >= site.hosts.breaker_failures:
+        return _open_breaker(record, failed.why, asked, now, site.hosts, jitter)
+    if not failed.is_site_wide:
+        return record
+    wait = retry_delay_seconds(record.failures_in_a_row - 1, site.fetch, jitter)
+    words = f"trouble: {failed.why}, asked to wait {asked:.0f} s" if asked else f"trouble: {failed.why}"
+    return start_backoff(record, now + max(wait, asked), words)
+
+
+def _increment_failures(record: HostRecord) -> HostRecord:
+    return msgspec.structs.replace(record, failures_in_a_row=record.failures_in_a_row + 1)
+
+
+def _open_breaker(
+    record: HostRecord, why: str, retry_after: float, now: float, hosts: HostsConfig, jitter: float
+) -> HostRecord:
+    """Each time it opens without closing in between, the backoff is longer."""
+    longer = record.breaker_backoff_seconds * hosts.breaker_factor if should_probe(record) else 0.0
+    backoff = min(max(longer, hosts.breaker_first_seconds), hosts.breaker_max_seconds)
+    record = msgspec.structs.replace(record, breaker="open", breaker_backoff_seconds=backoff, probes_passed=0)
+    seconds = min(backoff * (1 + BREAKER_JITTER * jitter), hosts.breaker_max_seconds)
+    return start_backoff(
+        record, now + max(seconds, retry_after), f"down: {record.failures_in_a_row} failures in a row, last: {why}"
+    )
+
+
+def _pass_probe(record: HostRecord, hosts: HostsConfig) -> HostRecord:
+    passed = record.probes_passed + 1
+    if passed < hosts.half_open_successes:
+        return msgspec.structs.replace(record, breaker="half_open", probes_passed=passed, failures_in_a_row=0)
+    return msgspec.structs.replace(
+        record, breaker="closed", breaker_backoff_seconds=0.0, probes_passed=0, failures_in_a_row=0
+    )
+
+
+# ---- cooldown and retry budget ----------------------------------------------------------------------------
+
+_BLOCK_FAILURES = frozenset({FailureKind.BLOCKED, FailureKind.RATE_LIMITED})
+# An answer about the page: the host does not block us.
+_UNBLOCKED_FAILURES = frozenset(
+    {
+        FailureKind.NOT_FOUND,
+        FailureKind.GONE,
+        FailureKind.TOO_LARGE,
+        FailureKind.REDIRECT,
+        FailureKind.UNREADABLE,
+    }
+)
+
+
+def apply_cooldown(record: HostRecord, outcome: Outcome, now: float, hosts: HostsConfig) -> HostRecord:
+    """Several blocks in a row, or one page that clearly blocks us, begin a cooldown.
+
+    After a cooldown a single further block begins the next one: only an unblocked answer resets the count. A few pages
+    within an hour that cost too much to extract begin one, too: each takes a reader from all other hosts.
+    """
+    if isinstance(outcome, Failed) and outcome.kind is FailureKind.UNREADABLE:
+        record = _count_unreadable(record, now, hosts)
+    if isinstance(outcome, Failed) and outcome.kind in _BLOCK_FAILURES:
+        blocks = record.blocks_in_a_row + 1
+        record = msgspec.structs.replace(record, blocks_in_a_row=blocks)
+        if blocks < hosts.cooldown_blocks:
+            return record
+        return start_backoff(record, now + hosts.cooldown_seconds, f"cooldown: {blocks} refusals in a row")
+    if isinstance(outcome, Rejected) and outcome.is_hard:
+        return start_backoff(record, now + hosts.cooldown_seconds, f"cooldown: {outcome.why}")
+    if record.blocks_in_a_row and _is_unblocked(outcome):
+        return msgspec.structs.replace(record, blocks_in_a_row=0)
+    return record
+
+
+def _count_unreadable(record: HostRecord, now: float, hosts: HostsConfig) -> HostRecord:
+    """With `unreadable_pages` of them within the window a cooldown begins, and another with each further one."""
+    since = now - hosts.unreadable_window_seconds
+    times = sorted([at for at in record.unreadable_pages if at > since] + [now])[-hosts.unreadable_pages :]
+    record = msgspec.structs.replace(record, unreadable_pages=tuple(times))
+    if len(times) < hosts.unreadable_pages:
+        return record
+    why = f"cooldown: {len(times)} pages too costly to read in {format_seconds(hosts.unreadable_window_seconds)}"
+    return start_backoff(record, now + hosts.cooldown_seconds, why)
+
+
+def _is_unblocked(outcome: Outcome) -> bool:
+    return is_success(outcome) or (isinstance(outcome, Failed) and outcome.kind in _UNBLOCKED_FAILURES)
+
+
+# The host works: it answered, and the answer is final. Or the failure is internal.
+_FREE_FAILURES = frozenset(
+    {
+        FailureKind.NOT_FOUND,
+        FailureKind.GONE,
+        FailureKind.NOT_MODIFIED,
+        FailureKind.REDIRECT,
+        FailureKind.TOO_LARGE,
+        FailureKind.UNREADABLE,
+        FailureKind.INTERNAL,
+    }
+)
+
+
+def apply_retry_budget(record: HostRecord, outcome: Outcome, now: float, hosts: HostsConfig) -> HostRecord:
+    """A failure uses part of the budget; only time restores it."""
+    if not isinstance(outcome, Failed) or outcome.kind in _FREE_FAILURES or is_unknown_host(outcome):
+        return record
+    window = sorted([at for at in record.recent_failures if at > now - hosts.budget_window_seconds] + [now])
+    if len(window) < hosts.budget_failures:
+        return msgspec.structs.replace(record, recent_failures=tuple(window))
+    why = f"retry budget: {len(window)} failures in {format_seconds(hosts.budget_window_seconds)}"
+    record = msgspec.structs.replace(record, recent_failures=())
+    return start_backoff(record, now + hosts.budget_lockout_seconds, why)

@@ -13,7 +13,8 @@ from tenax.fetch.answer import FetchResult
 from tenax.fetch.headers import conditional_headers
 from tenax.fetch.preflight import cached_outcome
 from tenax.hosts.robots import robots_rules
-from tenax.hosts.rules import pace_seconds, should_probe, usual_transport
+from tenax.hosts.rules import should_probe, usual_transport
+from tenax.hosts.throttle import pace_seconds
 from tenax.model import (
     AddressClass,
     CanonicalCopy,
