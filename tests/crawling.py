@@ -22,6 +22,7 @@ from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.visitor import Visitor
 from tenax.hosts.records import MemoryHosts, UnsharedHosts
 from tenax.hosts.rules import HostPace
+from tenax.metrics import Metrics
 from tenax.model import Candidate, Ending, Failed, Refused, Visit
 from tenax.urls.admit import build_rules, seed_candidates
 from tenax.urls.normalize import normalize_options
@@ -173,8 +174,9 @@ async def begun(
         crawl_rules=CrawlRules(database, rules),
         crawl=config.crawl,
         network=NetworkState(config.resilience),
-        on_visit=note,
+        metrics=Metrics(),
     )
+    engine.listeners.append(note)
     await database.admit(seed_candidates(rules))
     return Crawl(database, web, engine, visits, admissions)
 

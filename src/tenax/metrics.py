@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import errno
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tenax.errors import ConfigError
-from tenax.model import Progress, Value, Visit
+from tenax.model import Progress, Unchanged, Value, Visit
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -128,6 +128,8 @@ class MetricSource(Protocol):
 
 
 READY_PATH = "/ready"
+RATE_WINDOW_SECONDS = 10.0
+"""For the pages per second."""
 
 
 class Readiness:
@@ -154,6 +156,10 @@ class Metrics:
         self._failures: Counter[str] = Counter()
         self._seconds = 0.0
         self._progress: Progress | None = None
+        self.pages_this_run = 0
+        """Pages that were stored or found unchanged."""
+        self.recent_page_times: deque[float] = deque()
+        """When they were visited, in the last `RATE_WINDOW_SECONDS`."""
 
     def count_visit(self, visit: Visit, is_duplicate: bool = False) -> None:
         """Count one committed visit; `is_duplicate`: its page is a duplicate."""
@@ -167,6 +173,11 @@ class Metrics:
         if visit.page is not None:
             self._counts["pages"] += 1
             self._counts["duplicates"] += is_duplicate
+        if visit.page is not None or isinstance(visit.outcome, Unchanged):
+            self.pages_this_run += 1
+            self.recent_page_times.append(visit.finished_at)
+            while self.recent_page_times[0] < visit.finished_at - RATE_WINDOW_SECONDS:
+                self.recent_page_times.popleft()
         if how in ("failed", "rejected"):
             self._failures[what] += 1
         elif how != "deferred" and how != "refused":

@@ -23,6 +23,7 @@ from tenax.crawl.wiring import build_app
 from tenax.database import Admission
 from tenax.database.sqlite import SqliteDatabase
 from tenax.hosts.rules import HostPace
+from tenax.metrics import Metrics
 from tenax.model import Ending, Visit
 from tenax.urls.admit import build_rules, seed_candidates
 from tests.hostile.crawling import Settings, config_for
@@ -126,7 +127,8 @@ async def crawl_by_hand(
     def note(visit: Visit, admission: Admission) -> None:
         visits.append(visit)
 
-    app = await build_app(Location(out), database, rules, config, days.clock, allowed_origins=(), on_visit=note)
+    app = await build_app(Location(out), database, rules, config, days.clock, allowed_origins=(), metrics=Metrics())
+    app.engine.listeners.append(note)
     try:
         await database.admit(seed_candidates(rules))
         yield ByHand(app, database, visits)

@@ -104,17 +104,22 @@ def test_what_is_allowed_is_shared_out(files: int, share: int) -> None:
 
 async def test_visits_are_fewer_when_files_ran_out_and_come_back(caplog: pytest.LogCaptureFixture) -> None:
     limit = FileLimit(wanted=100)
-    at_first = limit.max_visits(0.0)
+
+    def max_at(now: float) -> int:
+        limit.recover(now)
+        return limit.max_visits
+
+    at_first = max_at(0.0)
     with caplog.at_level(logging.WARNING):
         limit.record_exhaustion(visits=40, now=10.0)
-        assert limit.max_visits(11.0) == 30
+        assert max_at(11.0) == 30
         limit.record_exhaustion(visits=12, now=12.0)
-        assert limit.max_visits(12.0) == 9
+        assert max_at(12.0) == 9
         for _ in range(20):
             limit.record_exhaustion(visits=1, now=13.0)
-    assert limit.max_visits(13.0) == 1
-    assert [limit.max_visits(13.0 + 60 * minutes) for minutes in (1, 2, 3)] == [2, 4, 8]
-    assert [limit.max_visits(1000.0 + 60 * minutes) for minutes in range(30)][-1] == at_first
+    assert max_at(13.0) == 1
+    assert [max_at(13.0 + 60 * minutes) for minutes in (1, 2, 3)] == [2, 4, 8]
+    assert [max_at(1000.0 + 60 * minutes) for minutes in range(30)][-1] == at_first
     [warning] = caplog.records
     assert "raise `ulimit -n`" in warning.getMessage()
     assert (warning.__dict__["wanted"], warning.__dict__["enough"]) == (100, 456)

@@ -17,8 +17,9 @@ from tenax.crawl.seeds import add_seeds
 from tenax.crawl.wiring import open_database
 from tenax.database import Database
 from tenax.hosts.redis import keys
+from tenax.metrics import Metrics
 from tenax.services.wiring import open_worker
-from tenax.services.worker import Worker, WorkerMetrics
+from tenax.services.worker import Worker
 from tests.hostile.crawling import config_for
 from tests.site.hostile import WORDS, in_turn, page, serves
 from tests.site.server import Exchange, Site
@@ -36,8 +37,8 @@ def config_of(*sites: Site, database: str, redis: str, grace_seconds: float = 30
 
 
 @asynccontextmanager
-async def at_work(config: Config) -> AsyncIterator[tuple[Worker, WorkerMetrics, asyncio.Task[None]]]:
-    counting = WorkerMetrics()
+async def at_work(config: Config) -> AsyncIterator[tuple[Worker, Metrics, asyncio.Task[None]]]:
+    counting = Metrics()
     worker = await open_worker(config, counting)
     running = asyncio.get_running_loop().create_task(worker.run())
     try:
@@ -69,8 +70,8 @@ def site_of_one() -> Site:
     return Site({"/": serves(page("Alone"))})
 
 
-def pages_of(counting: WorkerMetrics) -> float:
-    pages = counting.metrics.values()["crawler_pages_fetched_total"]
+def pages_of(counting: Metrics) -> float:
+    pages = counting.values()["crawler_pages_fetched_total"]
     assert isinstance(pages, int | float)
     return pages
 
@@ -107,7 +108,7 @@ async def test_what_waits_for_a_browser_is_taken_up_by_a_worker_that_has_one(pos
         config = config_of(site, database=postgres, redis=redis)
         await seed(config, site.url("/"))
         async with at_work(config) as (_, counting, _), asking(config) as database:
-            await until(lambda: "shell" in str(counting.metrics.values()["crawler_failures_total"]), 60.0)
+            await until(lambda: "shell" in str(counting.values()["crawler_failures_total"]), 60.0)
             status = await database.status()
             assert (status.pages, status.dead, status.needs_browser) == (0, 1, 1)
         fetch = msgspec.structs.replace(config.fetch, fallbacks=("browser",), total_timeout_seconds=60.0)

@@ -32,6 +32,7 @@ from tenax.config.fetch import (
     RedisConfig,
     Section,
     ValidationConfig,
+    sent_user_agent,
 )
 from tenax.config.load import LoadedConfig, load_config, validate_config
 from tenax.config.services import PageFetcherConfig, WorkerConfig
@@ -73,5 +74,6 @@ __all__ = [
     "all_settings",
     "load_config",
     "sections",
+    "sent_user_agent",
     "validate_config",
 ]

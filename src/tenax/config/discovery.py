@@ -77,9 +77,6 @@ class DiscoveryConfig(Section, frozen=True):
         int, Meta(ge=1, description="A list is left alone after this many guessed pages in a row without anything new.")
     ] = 2
 
-    def has_source(self, source: DiscoverySource) -> bool:
-        return source in self.sources
-
 
 class RecrawlConfig(Section, frozen=True):
     """How pages are recrawled: each at its own interval, learned from how often it changes."""

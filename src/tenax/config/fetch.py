@@ -206,12 +206,12 @@ class FetchConfig(Section, frozen=True):
         float, Meta(ge=0, description="Maximum Retry-After; a longer one is shortened to this.")
     ] = 3600.0
 
-    @property
-    def sent_user_agent(self) -> str:
-        """The User-Agent of requests with our own headers: `Tenax/<version> (+contact)` unless one is set."""
-        if self.user_agent:
-            return self.user_agent
-        return f"Tenax/{__version__} (+{self.contact})" if self.contact else f"Tenax/{__version__}"
+
+def sent_user_agent(user_agent: str, contact: str) -> str:
+    """The User-Agent of requests with our own headers: `Tenax/<version> (+contact)` unless one is set."""
+    if user_agent:
+        return user_agent
+    return f"Tenax/{__version__} (+{contact})" if contact else f"Tenax/{__version__}"
 
 
 class GuardConfig(Section, frozen=True):

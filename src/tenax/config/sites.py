@@ -11,6 +11,7 @@ import ipaddress
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -31,6 +32,7 @@ from tenax.config.fetch import (
 from tenax.config.validate import Setting, SettingValue, all_settings, suggest_name, validate_value
 from tenax.errors import ConfigError
 
+MAX_CACHED_ORIGINS = 4096
 _HOST_NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 # These exist once per crawl: how it runs, and the one browser that serves all sites.
 _GLOBAL_KEYS = frozenset({
@@ -70,9 +72,11 @@ class _Site(msgspec.Struct, frozen=True):
 
 
 class Sites:
-    """Every site of a config, computed once. A look-up costs one step per dot in the name and caches nothing."""
+    """Every site of a config, computed once. A look-up costs one step per dot in the name; by origin it is cached."""
 
     def __init__(self, config: Config) -> None:
+        self.for_origin = lru_cache(MAX_CACHED_ORIGINS)(self._for_origin)
+        """The settings of a host, given as `scheme://host`, with or without a port."""
         self._default_site = _Site(SiteConfig(**{name: getattr(config, name) for name in SiteConfig.__struct_fields__}))
         self._host_sites: dict[str, _Site] = {}
         self._subdomain_sites: dict[str, _Site] = {}
@@ -87,8 +91,7 @@ class Sites:
         """`host` is a name without its port, in lower case; an IPv6 address is in brackets."""
         return self._site_for_host(host).config
 
-    def for_origin(self, origin: str) -> SiteConfig:
-        """The settings of a host, given as `scheme://host`, with or without a port."""
+    def _for_origin(self, origin: str) -> SiteConfig:
         if not self._host_sites and not self._subdomain_sites:
             return self._default_site.config
         return self.for_host(origin_host(origin))

@@ -127,7 +127,7 @@ class Crawl:
                 config,
                 self._clock,
                 allowed_origins=typed,
-                on_visit=self._on_visit,
+                metrics=self._metrics,
                 is_endless=config.recrawl.continuous,
             )
             await self._app.crawl_rules.change(self._extend_rules if location.server else lambda _: rules)
@@ -205,7 +205,7 @@ class Crawl:
     async def run(self) -> Ending:
         """Crawl to an end; pages go to the database and the sinks only."""
         parts, grace_seconds = self._entered_app, self.grace_seconds
-        others: list[BackgroundTask] = [self._update_metrics]
+        others: list[BackgroundTask] = [self._update_metrics] if self._metrics_server is not None else []
         if grace_seconds is not None:
             others.append(lambda: parts.abandon_after(grace_seconds))
         ending = await parts.run(*others)
@@ -235,6 +235,7 @@ class Crawl:
         Raises `NoPagesStored` at the end of a crawl without any page: a loop cannot return an `Ending`.
         """
         self._unread_pages = deque()
+        self._entered_app.engine.listeners.append(self._add_unread_page)
         # Stored, because leaving a loop early does not end this generator at once; `__aexit__` waits for it.
         running = self._run_task = asyncio.get_running_loop().create_task(self.run())
         running.add_done_callback(lambda _: self._page_ready.set())
@@ -272,9 +273,7 @@ class Crawl:
             raise RuntimeError("enter the crawl first: `async with tenax.Crawl(...) as crawl:`")
         return self._app
 
-    def _on_visit(self, visit: Visit, admission: Admission) -> None:
-        self._metrics.count_visit(visit, admission.duplicate_of is not None)
-        self._meter.record_visit(visit)
+    def _add_unread_page(self, visit: Visit, admission: Admission) -> None:
         if self._unread_pages is not None and visit.page is not None:
             page, original = visit.page, admission.duplicate_of
             self._unread_pages.append(

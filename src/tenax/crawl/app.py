@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
@@ -16,15 +15,15 @@ from tenax.errors import DatabaseLost, StorageFull, TenaxError
 from tenax.events.relay import Relay
 from tenax.hosts.records import MemoryHosts
 from tenax.logs import logger
-from tenax.model import Ending, HostBackoff, Progress, TransportKind, Unchanged, Visit
+from tenax.metrics import RATE_WINDOW_SECONDS
+from tenax.model import Ending, HostBackoff, Progress, TransportKind
 from tenax.runtime.cancellation import cancel_and_wait
 
-RATE_WINDOW_SECONDS = 10.0
 MAX_SHOWN_BACKOFFS = 5
 
 
 class Meter:
-    """Counts what the database does not: this run, and its last seconds."""
+    """Reports the progress of a run: the counts of the database, and those of the engine's metrics for this run."""
 
     def __init__(self, clock: Clock, frontier: Frontier, hosts: MemoryHosts, engine: Engine) -> None:
         self._clock = clock
@@ -32,13 +31,6 @@ class Meter:
         self._hosts = hosts
         self._engine = engine
         self._started_at = clock.now()
-        self._pages = 0
-        self._recent_page_times: deque[float] = deque()
-
-    def record_visit(self, visit: Visit) -> None:
-        if visit.page is not None or isinstance(visit.outcome, Unchanged):
-            self._pages += 1
-            self._recent_page_times.append(visit.finished_at)
 
     def progress(self) -> Progress:
         now = self._clock.now()
@@ -49,7 +41,7 @@ class Meter:
             elapsed_seconds=now - self._started_at,
             pages=counts.pages,
             articles=counts.articles,
-            pages_this_run=self._pages,
+            pages_this_run=self._engine.metrics.pages_this_run,
             pages_per_second=self._pages_per_second(now),
             waiting=counts.waiting,
             in_flight=len(self._engine.in_flight),
@@ -62,9 +54,10 @@ class Meter:
         )
 
     def _pages_per_second(self, now: float) -> float:
-        while self._recent_page_times and self._recent_page_times[0] < now - RATE_WINDOW_SECONDS:
-            self._recent_page_times.popleft()
-        return len(self._recent_page_times) / max(min(RATE_WINDOW_SECONDS, now - self._started_at), 0.001)
+        times = self._engine.metrics.recent_page_times
+        while times and times[0] < now - RATE_WINDOW_SECONDS:
+            times.popleft()
+        return len(times) / max(min(RATE_WINDOW_SECONDS, now - self._started_at), 0.001)
 
     def _host_activity(self, now: float) -> tuple[list[HostBackoff], int]:
         """The hosts that back off, longest first, and the number of hosts with recent requests."""
@@ -158,7 +151,9 @@ class App:
             watching = [group.create_task(work()) for work in (self.supervisor.run, *self._background, *extra_tasks)]
             relaying = [group.create_task(relay.run()) for relay in self.relays]
             try:
-                ending = await self.engine.run()
+                # In a task of its own: it wakes up for every URL, and nothing above it needs to.
+                crawling = asyncio.get_running_loop().create_task(self.engine.run())
+                ending = await crawling
             finally:
                 await cancel_and_wait(*watching)
                 for relay in self.relays:

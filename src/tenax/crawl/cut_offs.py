@@ -140,7 +140,7 @@ def _cut_off_urls(rules: Rules, page: CutOffPage, discovery: DiscoveryConfig) ->
         return {}
     found = unpack_links(page.origin, page.packed or b"")
     wanted: dict[str, str] = {}
-    if page.url_list or discovery.has_source("links"):
+    if page.url_list or "links" in discovery.sources:
         links = [(link.url, link.is_nofollow) for link in found if not link.is_url_list]
         for url, limit in links_with_limits(rules, page.url, page.depth, links).items():
             if by := limit or link_limit(rules, url, page.cut_off_counts):
@@ -310,10 +310,10 @@ async def _unfollowed_reason(
     if page.is_url_list:
         is_sitemap = page.url_list_kind == "sitemap" or page.url.endswith("/robots.txt")
         target = normalize(url, None, normalize_options(rules.urls))
-        if not site.discovery.has_source("sitemaps" if is_sitemap else "feeds"):
+        if ("sitemaps" if is_sitemap else "feeds") not in site.discovery.sources:
             return "sources"
         return "" if target is None or is_seed_host(rules, target) else "host"
-    if not page.url_list_kind and not site.discovery.has_source("links"):
+    if not page.url_list_kind and "links" not in site.discovery.sources:
         return "sources"
     if site.duplicates.follow or (history := await reports.url_history(page.url)) is None or history.page is None:
         return ""

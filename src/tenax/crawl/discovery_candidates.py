@@ -53,7 +53,7 @@ SMALL_HOST_FEED_PATHS = 2
 MIN_PAGES_BEFORE_FEEDS = 20
 INITIAL_VISITS = 100
 """A host with fewer visits has just begun: few waiting tasks then mean that little was found yet."""
-_GUESS_SOURCES: tuple[DiscoverySource, ...] = ("pagination", "archives", "feeds", "sitemaps")
+_GUESS_SOURCES: frozenset[DiscoverySource] = frozenset({"pagination", "archives", "feeds", "sitemaps"})
 _NO_GUESS_VERDICTS: frozenset[GuessVerdict] = frozenset({"never", "own_site"})
 """Hosts without guesses, whatever is seen there: their lists are not tracked."""
 _MISSING_KINDS = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE, FailureKind.CLIENT_ERROR})
@@ -63,7 +63,7 @@ def robots_sitemap_candidates(
     origin: str, robots: RobotsCopy, rules: Rules, discovery: DiscoveryConfig
 ) -> tuple[Candidate, ...]:
     """The sitemaps named in robots.txt; if it names none, the first well-known path."""
-    if not discovery.has_source("sitemaps") or not _may_discover(origin, rules):
+    if "sitemaps" not in discovery.sources or not _may_discover(origin, rules):
         return ()
     if robots.verdict is RobotsVerdict.UNREACHABLE:
         return ()
@@ -91,11 +91,11 @@ def guess_well_known_urls(
     signs = guess_state.signs
     via = task.url
     candidates: tuple[Candidate, ...] = ()
-    if discovery.has_source("sitemaps") and signs.no_sitemap and not signs.sitemaps_tried:
+    if "sitemaps" in discovery.sources and signs.no_sitemap and not signs.sitemaps_tried:
         signs = msgspec.structs.replace(signs, sitemaps_tried=True)
         budget = Budget("max_sitemaps", "", discovery.max_sitemaps)
         candidates += _guess_url_list(task.origin, SITEMAP_PATHS[1], rules, Source.SITEMAP, via, budget)
-    if discovery.has_source("feeds"):
+    if "feeds" in discovery.sources:
         budget = Budget("min_guesses", "feeds", discovery.min_guesses // 2)
         next_path = _next_path(FEED_PATHS, task.url.removeprefix(task.origin))
         is_tried = next_path in FEED_PATHS[:SMALL_HOST_FEED_PATHS] or guess_state.requests >= INITIAL_VISITS
@@ -160,7 +160,7 @@ def guess_urls(
     `new_urls` is the number of candidates of the visited page; links that the database surely has are not among them.
     """
     outcome, site, discovery = end.outcome, end.site, end.site.discovery
-    if not any(map(discovery.has_source, _GUESS_SOURCES)) or not _may_discover(claim.task.origin, rules):
+    if _GUESS_SOURCES.isdisjoint(discovery.sources) or not _may_discover(claim.task.origin, rules):
         return guess_state, ()
     guess_state = _update_verdict(guess_state, claim.task, outcome, extracted, site)
     if guess_state.verdict in _NO_GUESS_VERDICTS:
@@ -279,7 +279,7 @@ def due_candidates(
     candidates = [guess_candidate(rules, guess.url, guess.depth, guess.source, home) for guess in guesses]
     if (
         limits.is_enabled
-        and site.discovery.has_source("feeds")
+        and "feeds" in site.discovery.sources
         and guess_state.signs.feeds_tried
         and not guess_state.signs.has_feed
     ):
@@ -292,7 +292,7 @@ def due_candidates(
 def _current_limits(guess_state: GuessState, origin: str, rules: Rules, site: SiteConfig) -> GuessLimits:
     """The limits of this run, which may guess where the previous run did not."""
     verdict = guess_verdict(guess_state, site.discovery.guesses, site.politeness.rate_per_second)
-    can_discover = any(map(site.discovery.has_source, _GUESS_SOURCES)) and _may_discover(origin, rules)
+    can_discover = not _GUESS_SOURCES.isdisjoint(site.discovery.sources) and _may_discover(origin, rules)
     return _guess_limits(site.discovery, verdict in GUESSING_VERDICTS and can_discover)
 
 
@@ -328,8 +328,8 @@ def _guess_limits(discovery: DiscoveryConfig, is_on: bool) -> GuessLimits:
         is_enabled=is_on,
         ratio=discovery.guess_ratio,
         min_guesses=discovery.min_guesses,
-        with_lists=discovery.has_source("pagination"),
-        with_archives=discovery.has_source("archives"),
+        with_lists="pagination" in discovery.sources,
+        with_archives="archives" in discovery.sources,
         archives_below=discovery.archives_below,
         archives_every_seconds=discovery.archives_every_seconds,
         lists=ListLimits(max_pages=discovery.max_guessed_pages, max_empty_pages=discovery.max_empty_pages),

@@ -25,6 +25,7 @@ from tenax.fetch.answer import FetchResult, RedirectTarget, VisitEnd
 from tenax.fetch.body_budget import BodyBudget, MemoryReservation
 from tenax.fetch.preflight import may_use_canonical_copy
 from tenax.fetch.visitor import Visitor, delay_host
+from tenax.metrics import Metrics
 from tenax.model import (
     Candidate,
     CanonicalCopy,
@@ -62,7 +63,7 @@ class Engine:
         crawl_rules: CrawlRules,
         crawl: CrawlConfig,
         network: NetworkState,
-        on_visit: Callable[[Visit, Admission], None],
+        metrics: Metrics,
     ) -> None:
         self.frontier = frontier
         self.visitor = visitor
@@ -75,7 +76,9 @@ class Engine:
         self.sites = visitor.sites
         self.network = network
         self.bodies = BodyBudget(crawl.max_body_memory_bytes, crawl.concurrency)
-        self.on_visit = on_visit
+        self.metrics = metrics
+        self.listeners: list[Callable[[Visit, Admission], None]] = []
+        """Called after each commit."""
         self.in_flight: dict[int, tuple[str, float]] = {}
         """URL and start time of each visit, by lease number: a URL may be claimed again before the visit that deferred
         it has ended here."""
@@ -144,7 +147,9 @@ class Engine:
             admission = await self.frontier.commit(visit)
             if admission.are_candidates_accepted:
                 self.reader_pool.mark_committed(claim.lease.number)
-            self.on_visit(visit, admission)
+            self.metrics.count_visit(visit, admission.duplicate_of is not None)
+            for listener in self.listeners:
+                listener(visit, admission)
         except LeaseLost:
             log.warning("lease lost, visit discarded", extra={"url": claim.task.url})
         except CommitUnknown:

@@ -183,7 +183,7 @@ class _Readmission:
             source = Source.SITEMAP if page.url_list == "sitemap" else Source.FEED
             listed = [ListedUrl(link.url) for link in links]
             return admit_url_list(self._rules, page.url, page.depth, listed, source, 0.0)
-        if not discovery.has_source("links"):
+        if "links" not in discovery.sources:
             return (), {}
         hrefs, is_nofollow = [link.url for link in links], [link.is_nofollow for link in links]
         return admit_links(self._rules, page.url, page.url, page.depth, hrefs, is_nofollow)
@@ -192,10 +192,10 @@ class _Readmission:
         self, page: PageLinks | CutOffPage, links: Sequence[PageLink], discovery: DiscoveryConfig
     ) -> tuple[tuple[Candidate, ...], dict[str, int]]:
         """The sitemaps of an index, the older part of a feed, the feeds named by a page."""
-        source, is_wanted = Source.FEED, discovery.has_source("feeds")
+        source, is_wanted = Source.FEED, "feeds" in discovery.sources
         budget = Budget("max_feeds", "", discovery.max_feeds)
         if page.url_list == "sitemap":
-            source, is_wanted = Source.SITEMAP, discovery.has_source("sitemaps")
+            source, is_wanted = Source.SITEMAP, "sitemaps" in discovery.sources
             budget = Budget("max_sitemaps", "", discovery.max_sitemaps)
         if not is_wanted:
             return (), {}

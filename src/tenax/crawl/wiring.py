@@ -45,6 +45,7 @@ from tenax.hosts.limiter.machine import open_rate_limiter
 from tenax.hosts.limiter.process import ProcessRateLimiter
 from tenax.hosts.records import MemoryHosts, UnsharedHosts
 from tenax.hosts.rules import HostPace
+from tenax.metrics import Metrics
 from tenax.model import Failed, TransportKind, Unchanged, Visit
 from tenax.runtime.resources import FileLimit
 from tenax.urls.admit import Rules
@@ -159,7 +160,7 @@ async def build_app(
     clock: Clock,
     *,
     allowed_origins: Iterable[str],
-    on_visit: Callable[[Visit, Admission], None],
+    metrics: Metrics,
     is_endless: bool = False,
 ) -> App:
     """Everything a crawl needs, started and ready to run; with `is_endless` it waits when it has no work."""
@@ -184,8 +185,10 @@ async def build_app(
         crawl_rules=crawl_rules,
         crawl=config.crawl,
         network=network_state,
-        on_visit=_count_shared_visits(on_visit, sharing),
+        metrics=metrics,
     )
+    if sharing:
+        engine.listeners.append(_shared_visit_counter(sharing))
     engine.is_endless = is_endless
     relays = _build_relays(location, database, config)
     supervisor = Supervisor(
@@ -245,22 +248,17 @@ def _clock_tasks(clock: Clock, database: Database, sharing: Sharing | None) -> l
     return [lambda: follow_server_clock(clock, server.clock_offset_seconds)]
 
 
-def _count_shared_visits(
-    on_visit: Callable[[Visit, Admission], None], sharing: Sharing | None
-) -> Callable[[Visit, Admission], None]:
-    """Count visits for all workers too."""
-    if sharing is None:
-        return on_visit
+def _shared_visit_counter(sharing: Sharing) -> Callable[[Visit, Admission], None]:
+    """Counts visits for all workers."""
     presence = sharing.presence
 
-    def count_visit(visit: Visit, admission: Admission) -> None:
+    def count_visit(visit: Visit, _admission: Admission) -> None:
         is_page = visit.page is not None or isinstance(visit.outcome, Unchanged)
         presence.add_counts(
             pages=int(is_page),
             failures=int(isinstance(visit.outcome, Failed)),
             downloaded_bytes=visit.fetch.wire_bytes,
         )
-        on_visit(visit, admission)
 
     return count_visit
 

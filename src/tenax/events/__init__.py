@@ -89,7 +89,9 @@ _page_values = attrgetter(*(_COMPUTED.get(name, name) for name in LINE_FIELDS))
 
 def encode_page_line(page: Page, seq: int | None, with_text: bool = True) -> bytes:
     """One line without its newline, safe for every reader and on a terminal."""
-    return escape_json(_encode(_build_line(page, seq, with_text)))
+    line = _encode(_build_line(page, seq, with_text))
+    # Nothing in ASCII needs an escape but DEL.
+    return line if line.isascii() and b"\x7f" not in line else escape_json(line)
 
 
 def _build_line(page: Page, seq: int | None, with_text: bool) -> dict[str, object]:

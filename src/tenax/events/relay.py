@@ -133,11 +133,12 @@ class Relay:
                     await cancel_and_wait(writing)
                     await self._release_sink()
                     return False
-            self._cursor = writing.result()
-            await self._outbox.advance(self._sink.name, self._cursor)
-            return True
-        finally:
+        except BaseException:
             await cancel_and_wait(writing)
+            raise
+        self._cursor = writing.result()
+        await self._outbox.advance(self._sink.name, self._cursor)
+        return True
 
     async def _pause(self, seconds: float) -> None:
         with suppress(TimeoutError):

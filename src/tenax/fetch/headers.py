@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias, TypeVar, overload
 
-from tenax.config import FetchConfig
+from tenax.config import FetchConfig, sent_user_agent
 from tenax.errors import ConfigError
 from tenax.hosts.robots import OUR_NAMES, product_token
 from tenax.model import Failed, FailureKind, StoredCopy, Value
@@ -69,7 +69,7 @@ def default_headers(fetch: FetchConfig) -> HeaderPairs:
         own = fetch.user_agent
         return tuple((name, own if own and name == "User-Agent" else value) for name, value in _BROWSER_HEADERS)
     return (
-        ("User-Agent", fetch.sent_user_agent),
+        ("User-Agent", sent_user_agent(fetch.user_agent, fetch.contact)),
         ("Accept", ACCEPT),
         ("Accept-Language", ACCEPT_LANGUAGE),
         ("Accept-Encoding", ACCEPT_ENCODING),
@@ -78,14 +78,14 @@ def default_headers(fetch: FetchConfig) -> HeaderPairs:
 
 def robot_names(fetch: FetchConfig) -> frozenset[str]:
     """Names under which a robots.txt or a page's robots rules may address us: the name that we send, and our own."""
-    if fetch.profile == "browser" and not fetch.user_agent:
-        return _robot_names(_BROWSER_HEADERS[1][1])
-    return _robot_names(fetch.sent_user_agent)
+    return _robot_names(fetch.profile, fetch.user_agent, fetch.contact)
 
 
 @lru_cache(maxsize=1024)
-def _robot_names(user_agent: str) -> frozenset[str]:
-    return OUR_NAMES | ({product_token(user_agent)} - {""})
+def _robot_names(profile: Profile, user_agent: str, contact: str) -> frozenset[str]:
+    is_browser = profile == "browser" and not user_agent
+    sent = _BROWSER_HEADERS[1][1] if is_browser else sent_user_agent(user_agent, contact)
+    return OUR_NAMES | ({product_token(sent)} - {""})
 
 
 def conditional_headers(stored_copy: StoredCopy | None) -> HeaderPairs:

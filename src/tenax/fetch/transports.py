@@ -77,7 +77,9 @@ class Transports:
     @property
     def max_concurrent_visits(self) -> int:
         """As many visits as there are file descriptors for."""
-        return self._files.max_visits(self._clock.now())
+        if self._files.is_lowered:
+            self._files.recover(self._clock.now())
+        return self._files.max_visits
 
     def defer_for_file_limit(self) -> Deferred:
         """No file descriptor was left: our own failure, so the visit is deferred."""

@@ -47,7 +47,6 @@ from tenax.model.outcomes import (
     Reschedule,
     Unchanged,
     Validation,
-    outcome_label,
 )
 from tenax.model.results import (
     GUESS_LIMITS,
@@ -69,6 +68,7 @@ from tenax.model.results import (
     limit_names,
     limit_refusals,
     limit_setting,
+    outcome_label,
 )
 from tenax.model.tasks import (
     LINK_STEPS,

@@ -143,19 +143,6 @@ class Failed(Value, frozen=True, tag="failed"):
 Outcome: TypeAlias = Fetched | Unchanged | Redirected | Deferred | Refused | Rejected | Failed
 
 
-def outcome_label(outcome: Outcome) -> str:
-    """A short name for counting: `fetched`, `failed:dns`, `refused:robots`. Reasons begin with one word and a colon."""
-    match outcome:
-        case Failed(kind=kind):
-            return f"failed:{kind}"
-        case Refused(why=why):
-            return f"refused:{why.partition(':')[0]}"
-        case Rejected(why=why):
-            return f"rejected:{why.partition(':')[0]}"
-        case _:
-            return type(outcome).__name__.lower()
-
-
 # ---- plans ------------------------------------------------------------------------------------------------
 
 

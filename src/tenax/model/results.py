@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from tenax.model.content import PageContent, Value
-from tenax.model.outcomes import Failed, FailureKind, FetchRecord, Outcome, Plan, Rejected, outcome_label
-from tenax.model.tasks import Candidate, ChangeHistory, Claim, Hop, HostRecord
+from tenax.model.outcomes import Failed, FailureKind, FetchRecord, Outcome, Plan, Refused, Rejected
+from tenax.model.tasks import Candidate, ChangeHistory, Claim, Hop, HostRecord, Task
 
 LIMIT_SETTINGS = {
     "depth": "crawl.max_depth",
@@ -159,14 +159,27 @@ class Visit(Value, frozen=True):
     @property
     def label(self) -> str:
         """A short name for counting: of its outcome, or `missed` for a guess without anything new."""
-        return "missed" if self.claim.task.is_guess and _is_missed_guess(self.outcome) else outcome_label(self.outcome)
+        return "missed" if _is_missed_guess(self.outcome, self.claim.task) else outcome_label(self.outcome)
 
 
-def _is_missed_guess(outcome: Outcome) -> bool:
-    """No page, or only what another page shows."""
-    if isinstance(outcome, Failed):
-        return outcome.kind in _MISSING_KINDS
-    return isinstance(outcome, Rejected) and outcome.why.startswith("guess:")
+def _is_missed_guess(outcome: Outcome, task: Task) -> bool:
+    """No page, or only what another page shows, of a URL that nothing links to, or that only a declaration names."""
+    if isinstance(outcome, Failed) and outcome.kind in _MISSING_KINDS:
+        return task.is_guess
+    return isinstance(outcome, Rejected) and outcome.why.startswith("guess:") and task.is_guess
+
+
+def outcome_label(outcome: Outcome) -> str:
+    """A short name for counting: `fetched`, `failed:dns`, `refused:robots`. Reasons begin with one word and a colon."""
+    match outcome:
+        case Failed(kind=kind):
+            return f"failed:{kind}"
+        case Refused(why=why):
+            return f"refused:{why.partition(':')[0]}"
+        case Rejected(why=why):
+            return f"rejected:{why.partition(':')[0]}"
+        case _:
+            return type(outcome).__name__.lower()
 
 
 class Event(Value, frozen=True):

@@ -276,23 +276,25 @@ class FileLimit:
         """`wanted`: configured number of visits."""
         self._wanted = wanted
         self._files = raise_file_limit()
-        self._initial_max_visits = self._max_visits = file_share(self._files)
+        self._initial_max_visits = self.max_visits = file_share(self._files)
+        """`max_visits`: the current maximum."""
+        self.is_lowered = False
         self._lowered_at = 0.0
         self._has_warned = False
-        if self._max_visits < wanted:
+        if self.max_visits < wanted:
             self._warn("low limit of open files, fewer concurrent visits: raise `ulimit -n`")
 
-    def max_visits(self, now: float) -> int:
-        """The current maximum. It is reduced after descriptors ran out, and doubles again every minute."""
-        if self._max_visits < self._initial_max_visits and now - self._lowered_at >= _RECOVER_SECONDS:
+    def recover(self, now: float) -> None:
+        """To be called while the maximum is lowered: it doubles every minute."""
+        if self.is_lowered and now - self._lowered_at >= _RECOVER_SECONDS:
             self._lowered_at = now
-            self._max_visits = min(self._max_visits * 2, self._initial_max_visits)
-        return self._max_visits
+            self.max_visits = min(self.max_visits * 2, self._initial_max_visits)
+            self.is_lowered = self.max_visits < self._initial_max_visits
 
     def record_exhaustion(self, visits: int, now: float) -> None:
         """No file descriptor was left, with this many visits in flight."""
-        self._max_visits = max(min(self._max_visits, visits) * 3 // 4, 1)
-        self._lowered_at = now
+        self.max_visits = max(min(self.max_visits, visits) * 3 // 4, 1)
+        self.is_lowered, self._lowered_at = self.max_visits < self._initial_max_visits, now
         if not self._has_warned:
             self._warn("out of file descriptors, fewer concurrent visits: raise `ulimit -n`")
 
@@ -300,5 +302,5 @@ class FileLimit:
         self._has_warned = True
         enough = 2 * self._wanted + _RESERVED_FILES
         log.warning(
-            message, extra={"ulimit": self._files, "visits": self._max_visits, "wanted": self._wanted, "enough": enough}
+            message, extra={"ulimit": self._files, "visits": self.max_visits, "wanted": self._wanted, "enough": enough}
         )

@@ -18,6 +18,7 @@ from tenax.fetch.pipeline import Pipeline
 from tenax.fetch.visitor import Visitor
 from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import BestEffortRedis, RedisHosts, RedisRateLimiter, redis_clock_offset
+from tenax.metrics import Metrics
 from tenax.runtime.cancellation import Pause, cancel_and_wait, pause
 from tenax.services.page_fetcher import fetch_config, max_items_per_host
 from tenax.services.page_fetcher.fetcher import CachedHosts, PageFetcher
@@ -27,7 +28,7 @@ from tenax.services.page_fetcher.redis_queue import RedisQueue, read_queue_statu
 from tenax.services.page_fetcher.status import QueueStatus
 from tenax.services.scheduler import Seed, SeedScheduler
 from tenax.services.scheduler.redis_store import RedisSeedQueue
-from tenax.services.worker import Worker, WorkerMetrics
+from tenax.services.worker import Worker
 from tenax.urls.admit import build_rules
 from tenax.urls.normalize import NormalizeOptions
 
@@ -112,8 +113,8 @@ async def page_fetcher_status(config: Config) -> QueueStatus:
     return await read_queue_status(config.page_fetcher)
 
 
-async def open_worker(config: Config, worker_metrics: WorkerMetrics) -> Worker:
-    """A worker on the database of `database.url`, ready to run.
+async def open_worker(config: Config, metrics: Metrics) -> Worker:
+    """A worker on the database of `database.url`, ready to run; it counts in `metrics`.
 
     Raises `DatabaseUnavailable` or `ServerUnavailable` when a server does not answer, others when it cannot be used as
     named.
@@ -131,14 +132,13 @@ async def open_worker(config: Config, worker_metrics: WorkerMetrics) -> Worker:
             config,
             clock,
             allowed_origins=(),
-            on_visit=worker_metrics.on_visit,
+            metrics=metrics,
             is_endless=True,
         )
     except BaseException:
         await database.close()
         raise
-    worker_metrics.start(app, clock)
-    return Worker(app, worker_metrics, config.worker)
+    return Worker(app, clock, config.worker)
 
 
 async def open_scheduler(seeds: Sequence[Seed], config: Config) -> tuple[SeedScheduler, Callable[[], Awaitable[None]]]:

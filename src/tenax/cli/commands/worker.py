@@ -49,14 +49,13 @@ async def _run_worker(config: Config) -> None:
     """Metrics are served from the start: a worker that waits for a server is alive but not ready."""
     from tenax.cli.run_service import StopSignal, open_when_available, stop_on_signals
     from tenax.logs import logger
-    from tenax.metrics import METRICS, run_metrics_server
+    from tenax.metrics import METRICS, Metrics, run_metrics_server
     from tenax.services.wiring import open_worker
-    from tenax.services.worker import WorkerMetrics
 
-    counting, stopping = WorkerMetrics(), StopSignal()
+    counting, stopping = Metrics(), StopSignal()
     seconds = f"{config.database.dead_after_seconds:g} seconds"
     with (
-        run_metrics_server(counting.metrics, METRICS, config.metrics.port, config.metrics.host) as readiness,
+        run_metrics_server(counting, METRICS, config.metrics.port, config.metrics.host) as readiness,
         stop_on_signals(
             stopping.request, f"other workers take over its hosts within {seconds}", config.worker.grace_seconds
         ),

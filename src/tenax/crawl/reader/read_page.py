@@ -54,6 +54,7 @@ _GAIN_AT_STEP = {step: step - before for before, step in pairwise((1, *sorted(LI
 """How many links a URL has gained since the step before."""
 MIN_SECTION_LINKS = 5
 """A page right below the root whose main content has this many links is the front page of a section."""
+_LIST_SOURCES = frozenset({"pagination", "archives"})
 _SECTION_URL = re.compile(r"^[a-z]+://[^/]+/[^/?.]+/?$")
 # URLs of further pages of a list, or of an archive; the rules behind it are narrower.
 _NUMBERED_URL = re.compile(
@@ -170,7 +171,7 @@ def _extract_page(
         rules, job.url, base, job.depth, hrefs, is_nofollow, known, known_before, skipped_urls, targets
     )
     budget.check("judging its links")
-    if content.feeds and not content.is_nofollow and job.discovery.has_source("feeds"):
+    if content.feeds and not content.is_nofollow and "feeds" in job.discovery.sources:
         feeds = _feed_candidates(job, rules, content.feeds, base, known, known_before)
         if job.depth < rules.max_depth:
             candidates += feeds
@@ -206,7 +207,7 @@ def _extract_page(
 def _followed_links(job: ExtractJob, content: Content) -> tuple[Sequence[str], Sequence[bool]]:
     """The hrefs to follow with the declared next page, and whether each is nofollow, as for `admit_links`."""
     links = content.links
-    if not links or not job.discovery.has_source("links"):
+    if not links or "links" not in job.discovery.sources:
         return (), ()
     hrefs = (*links.hrefs, content.next_href) if content.next_href else links.hrefs
     if content.is_nofollow:
@@ -232,7 +233,7 @@ def _rejected_page(job: ExtractJob, rules: Rules, content: Content, dom: Dom | N
 
 def _page_listing(job: ExtractJob, rules: Rules, content: Content, base: str) -> Listing | None:
     """What a list, or any guessed page, says about its further pages; None for all others."""
-    if not (job.discovery.has_source("pagination") or job.discovery.has_source("archives")):
+    if _LIST_SOURCES.isdisjoint(job.discovery.sources):
         return None
     is_list = (
         job.source in GUESS_SOURCES
@@ -287,7 +288,7 @@ def _is_wanted_url_list(job: ExtractJob) -> bool:
     from tenax.crawl.url_lists import detect_url_list
 
     found = detect_url_list(job.body, job.content_type)
-    return bool(found) and job.discovery.has_source("sitemaps" if found == "sitemap" else "feeds")
+    return bool(found) and ("sitemaps" if found == "sitemap" else "feeds") in job.discovery.sources
 
 
 def _extract_url_list(
@@ -366,6 +367,6 @@ def _pack_page_links(job: ExtractJob, rules: Rules, content: Content, base: str,
 
 def _unstored_link_count(job: ExtractJob, content: Content, refusals: Mapping[str, int]) -> int:
     """How many links of the page other rules may allow, if none are stored."""
-    unwanted = 0 if job.discovery.has_source("links") else len(content.links)
-    unwanted += 0 if job.discovery.has_source("feeds") else len(content.feeds)
+    unwanted = 0 if "links" in job.discovery.sources else len(content.links)
+    unwanted += 0 if "feeds" in job.discovery.sources else len(content.feeds)
     return count_rule_refusals(refusals) + unwanted
