@@ -42,7 +42,7 @@ from tenax.model import (
     Task,
     Visit,
 )
-from tenax.urls.admit import url_budgets
+from tenax.urls.admit import Rules, url_budgets
 
 log = logging.getLogger(__name__)
 
@@ -182,7 +182,7 @@ class Engine:
 
     async def _skip_answer(self, claim: Claim, host: HostRecord) -> FetchResult | None:
         """The result of a task that is not requested, or not until earlier claims of similar URLs are answered."""
-        rules, now = await self.crawl_rules.current(), self.clock.now()
+        rules, now = await self._rules(), self.clock.now()
         why = skip_outcome(claim, host.guess_state, rules) or defer_outcome(
             claim, host.guess_state, rules, self.in_flight, now
         )
@@ -206,7 +206,7 @@ class Engine:
             is_first=claim.stored_copy is None,
         )
         try:
-            return await self.reader_pool.extract(job, await self.crawl_rules.current(), len(self.in_flight) - 1)
+            return await self.reader_pool.extract(job, await self._rules(), len(self.in_flight) - 1)
         except ReaderFailed as error:
             return unreadable_page(str(error))
 
@@ -225,7 +225,7 @@ class Engine:
             extracted = None
         if not is_ours:
             outcome, is_ours = self._check_network(claim, answer, outcome)
-        rules = await self.crawl_rules.current()
+        rules = await self._rules()
         answered = msgspec.structs.replace(claim, waiting=self._open_visits.record_answer(claim))
         visit_update = VisitUpdate(claim.host)
 
@@ -285,6 +285,10 @@ class Engine:
         if not isinstance(answer.outcome, Redirected) or answer.redirect_target is None:
             return answer.outcome, ()
         return await self._follow_redirect(claim.task, answer.outcome, answer.redirect_target)
+
+    async def _rules(self) -> Rules:
+        """The rules to read a page by."""
+        return await self.crawl_rules.current() if self.crawl_rules.is_shared else self.crawl_rules.rules
 
     async def _follow_redirect(
         self, task: Task, outcome: Redirected, target: RedirectTarget

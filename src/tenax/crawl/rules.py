@@ -42,15 +42,15 @@ class CrawlRules:
 
     def __init__(self, records: Records, rules: Rules, *, is_shared: bool = False) -> None:
         self._records = records
-        self._is_shared = is_shared
+        self.is_shared = is_shared
         self._version: bytes | None = None
         self._checked_at: float | None = None
         self._refresh_lock = asyncio.Lock()
         self.rules = rules
 
     async def current(self) -> Rules:
-        """The rules to read a page by."""
-        if self._is_shared and not self._is_current():
+        """The rules to read a page by; those of a crawl that is not shared are always `rules`."""
+        if self.is_shared and not self._is_current():
             async with self._refresh_lock:
                 if not self._is_current():
                     await self._refresh()
@@ -58,7 +58,7 @@ class CrawlRules:
 
     async def change(self, update: Callable[[Rules], Rules]) -> None:
         """Returns when all processes use the changed rules. `update` must be idempotent."""
-        if not self._is_shared:
+        if not self.is_shared:
             self.rules = update(self.rules)
             await self._records.set_meta(_RULES_KEY, msgspec.json.encode(self.rules))
             return

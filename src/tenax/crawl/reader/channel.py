@@ -12,7 +12,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from tenax.crawl.reader.messages import HEADER, ExtractedPage, ExtractJob, ReaderBatch, decode_pages, encode_batch
+from tenax.crawl.reader.messages import (
+    ANSWER_HEADER,
+    HEADER,
+    ExtractedPage,
+    ExtractJob,
+    ReaderBatch,
+    decode_pages,
+    encode_batch,
+)
 from tenax.crawl.reader.worker import ReaderProgress
 from tenax.urls.admit import Rules
 
@@ -38,8 +46,10 @@ class Channel:
         self._process = process
         self._socket = parent_socket
         self._progress = progress
-        self._started_before = 0
-        """Documents begun before the last batch."""
+        self._answered_count = 0
+        """Documents of earlier batches that it has read."""
+        self.last_cpu_seconds = 0.0
+        """CPU time of the last document."""
         self.is_unused = True
         """No batch was sent yet."""
         self.has_started_document = False
@@ -93,11 +103,6 @@ class Channel:
                 return f"by {signal.Signals(-code).name}"
         return f"with exit code {code}"
 
-    @property
-    def last_cpu_seconds(self) -> float:
-        """CPU time of the last document."""
-        return self._progress.last_cpu_seconds
-
     def lower_priority(self) -> None:
         """Run with lower priority than all other processes."""
         with suppress(OSError):
@@ -115,10 +120,11 @@ class Channel:
         payload = encode_batch(ReaderBatch(None if rules is self._rules else rules, jobs, tuple(self.committed_jobs)))
         self._rules = rules
         self.committed_jobs.clear()
-        self._started_before = self._progress.started_count
         watch = _Watchdog(self._reader_state, self._kill, on_stuck)
         try:
-            return await self._exchange(payload)
+            pages = await self._exchange(payload)
+            self._answered_count += len(pages)
+            return pages
         except (OSError, EOFError):
             self._is_disconnected = True
             raise
@@ -144,7 +150,7 @@ class Channel:
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(self._socket, HEADER.pack(len(payload)))
         await loop.sock_sendall(self._socket, payload)
-        (length,) = HEADER.unpack(await self._receive(HEADER.size))
+        length, self.last_cpu_seconds = ANSWER_HEADER.unpack(await self._receive(ANSWER_HEADER.size))
         return decode_pages(await self._receive(length))
 
     async def _receive(self, length: int) -> bytearray:
@@ -174,8 +180,8 @@ class Channel:
         finally:
             begun = self._progress.started_count
             self.has_started_document = begun > 0
-            if begun > self._started_before and self._progress.is_extracting:
-                self.suspect_index = begun - self._started_before - 1
+            if begun > self._answered_count and self._progress.is_extracting:
+                self.suspect_index = begun - self._answered_count - 1
             self._progress.close()
 
 

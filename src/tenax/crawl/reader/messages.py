@@ -116,7 +116,9 @@ def max_cpu_seconds(job: ExtractJob) -> float:
 
 
 HEADER = struct.Struct(">I")
-"""The length of the next message on the socket."""
+"""The length of the batch that follows on the socket."""
+ANSWER_HEADER = struct.Struct(">If")
+"""The length of the answer that follows, and the CPU time of its last document."""
 
 encode_batch = msgspec.msgpack.Encoder().encode
 decode_batch = msgspec.msgpack.Decoder(ReaderBatch).decode

@@ -79,9 +79,10 @@ class Reader:
         self._uncommitted_candidates: dict[int, tuple[Candidate, ...]] = {}
         """Candidates of jobs that are not committed yet."""
 
-    def extract(self, job: ExtractJob, rules: Rules) -> ExtractedPage:
+    def extract(self, job: ExtractJob, rules: Rules, max_seconds: float | None = None) -> ExtractedPage:
+        """`max_seconds`: see `extract_page`."""
         known: set[str] = set()
-        extracted = extract_page(job, rules, self._known, self._known_before, known)
+        extracted = extract_page(job, rules, self._known, self._known_before, known, max_seconds)
         if known and job.is_first and extracted.rejection is None and (linked := self._count_in_links(known)):
             extracted = msgspec.structs.replace(extracted, new_in_links=linked)
         if extracted.candidates:
@@ -116,12 +117,13 @@ def extract_page(
     known: Container[str] = (),
     known_before: Container[str] = (),
     skipped_urls: set[str] | None = None,
+    max_seconds: float | None = None,
 ) -> ExtractedPage:
     """Extract a document. Links in either of the two are not candidates, but are added to `skipped_urls`.
 
-    A document that takes too much CPU time is a failure.
+    A document that takes too much CPU time is a failure; `max_seconds` is `max_cpu_seconds`, if known.
     """
-    seconds = max_cpu_seconds(job)
+    seconds = max_cpu_seconds(job) if max_seconds is None else max_seconds
     budget = CpuBudget(cpu_seconds, seconds, "extract.max_cpu_seconds", clock=passed_seconds)
     try:
         with limit_cpu_time(seconds, budget.limit_error):

@@ -1,7 +1,7 @@
 """A reader process: extracts documents from its socket, and leaves its progress in memory shared with its parent.
 
-Started by `pool.ProcessReaderPool` as `python -m tenax.crawl.reader.worker SOCKET_FD PROGRESS_FD`. A frame is a length
-in four bytes, then msgpack. An answer may be shorter than the batch: after a slow document the rest is left to others.
+Started by `pool.ProcessReaderPool` as `python -m tenax.crawl.reader.worker SOCKET_FD PROGRESS_FD`. A frame is a header
+of `messages`, then msgpack. An answer may be shorter than the batch: after a slow document the rest is left to others.
 """
 
 from __future__ import annotations
@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 _BYTES = mmap.PAGESIZE
 
 
-MICROSECONDS = 1_000_000
-
-
 class ReaderProgress:
-    """Documents begun so far, whether the last one is still being read, and what the last one cost."""
+    """Documents begun so far, and whether the last one is still being read."""
 
     def __init__(self, fileno: int) -> None:
         self.fileno = fileno
@@ -61,17 +58,9 @@ class ReaderProgress:
     def is_extracting(self) -> bool:
         return bool(self._numbers[1])
 
-    @property
-    def last_cpu_seconds(self) -> float:
-        """CPU time of the last document that was read to its end."""
-        return self._numbers[2] / MICROSECONDS
-
     def begin(self) -> None:
         self._numbers[0] += 1
         self._numbers[1] = 1
-
-    def record_cpu_time(self, cpu_seconds: float) -> None:
-        self._numbers[2] = int(cpu_seconds * MICROSECONDS)
 
     def end(self) -> None:
         self._numbers[1] = 0
@@ -91,7 +80,13 @@ KILL_MARGIN_SECONDS = 1.0
 def serve(channel: socket.socket, progress_fileno: int) -> None:
     # Imported with garbage collection paused, because all of it stays.
     with pause_collection():
-        from tenax.crawl.reader.messages import HEADER, decode_batch, encode_pages_into, max_cpu_seconds
+        from tenax.crawl.reader.messages import (
+            ANSWER_HEADER,
+            HEADER,
+            decode_batch,
+            encode_pages_into,
+            max_cpu_seconds,
+        )
         from tenax.crawl.reader.read_page import Reader
         from tenax.runtime.resources import ProcessLimit, keep_signal
     configure_memory()
@@ -99,7 +94,7 @@ def serve(channel: socket.socket, progress_fileno: int) -> None:
     stream = channel.makefile("rb", buffering=1024 * 1024)
     reader, progress, limit = Reader(), ReaderProgress(progress_fileno), ProcessLimit()
     rules: Rules | None = None
-    answer = bytearray(HEADER.size)
+    answer = bytearray(ANSWER_HEADER.size)
     while header := stream.read(HEADER.size):
         work = decode_batch(stream.read(HEADER.unpack(header)[0]))
         reader.mark_committed(work.committed_jobs)
@@ -107,28 +102,28 @@ def serve(channel: socket.socket, progress_fileno: int) -> None:
         assert rules is not None, "the first batch comes with rules"
         pages: list[ExtractedPage] = []
         used = time.process_time()
-        until = used + MAX_BATCH_CPU_SECONDS
+        before, until = used, used + MAX_BATCH_CPU_SECONDS
         for job in work.jobs:
-            limit.allow(max_cpu_seconds(job) + KILL_MARGIN_SECONDS, used)
+            seconds = max_cpu_seconds(job)
+            limit.allow(seconds + KILL_MARGIN_SECONDS, used)
             progress.begin()
-            pages.append(_extract(reader, job, rules))
+            pages.append(_extract(reader, job, rules, seconds))
             before, used = used, time.process_time()
-            progress.record_cpu_time(used - before)
             if used > until:
                 break
         try:
-            encode_pages_into(pages, answer, HEADER.size)
+            encode_pages_into(pages, answer, ANSWER_HEADER.size)
         except ValueError:  # invalid text
-            encode_pages_into(list(map(_ensure_encodable, pages)), answer, HEADER.size)
+            encode_pages_into(list(map(_ensure_encodable, pages)), answer, ANSWER_HEADER.size)
         progress.end()
-        HEADER.pack_into(answer, 0, len(answer) - HEADER.size)
+        ANSWER_HEADER.pack_into(answer, 0, len(answer) - ANSWER_HEADER.size, used - before)
         channel.sendall(answer)
 
 
-def _extract(reader: Reader, job: ExtractJob, rules: Rules) -> ExtractedPage:
+def _extract(reader: Reader, job: ExtractJob, rules: Rules, max_seconds: float) -> ExtractedPage:
     """Extract one document. A bug of ours becomes a failure and does not end the process."""
     try:
-        return reader.extract(job, rules)
+        return reader.extract(job, rules, max_seconds)
     except Exception as error:
         return _internal_failure(error)
 
