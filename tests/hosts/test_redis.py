@@ -24,6 +24,7 @@ from tenax.hosts.redis.sharing import COUNT_DELAY_SECONDS
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 from tenax.services.page_fetcher.redis_queue import RedisQueue
 from tests import loops
+from tests.contracts.hosts import updated_record
 from tests.contracts.rate_limiter import RateLimiterContract
 from tests.servers.redis import RedisServer
 
@@ -106,7 +107,7 @@ async def test_keys_are_the_ones_that_neighbours_know(redis: str, reaches: Calla
     robots = RobotsCopy(RobotsVerdict.RULES, 1.0, 2.0, "User-agent: *\nCrawl-delay: 3", 200)
     record = HostRecord(ORIGIN, "a.example")
     await hosts.acquire(record)
-    await hosts.update(
+    await updated_record(hosts,
         ORIGIN,
         record,
         lambda host: msgspec.structs.replace(

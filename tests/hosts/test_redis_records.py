@@ -14,7 +14,16 @@ from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import BestEffortRedis, RedisHosts
 from tenax.hosts.redis.connection import MAX_FAILURES, RETRY_SECONDS
 from tenax.model import HostRecord
-from tests.contracts.hosts import HostsContract, Store, counted, events, expected, other_host, side_by_side
+from tests.contracts.hosts import (
+    HostsContract,
+    Store,
+    counted,
+    events,
+    expected,
+    other_host,
+    side_by_side,
+    updated_record,
+)
 from tests.servers.redis import RedisServer
 
 ORIGIN = "https://a.example"
@@ -46,7 +55,7 @@ async def test_two_workers_learn_as_one_that_saw_it_all(redis: str, reaches: Cal
             hosts, adopted = (
                 in_progress.pop(chance.randrange(len(in_progress))) if in_progress else (workers[0], record)
             )
-            known.append(await hosts.update(record.origin, adopted, event.rule))
+            known.append(await updated_record(hosts, record.origin, adopted, event.rule))
             if chance.random() < 0.7:
                 hosts.release(record.origin)
         assert known == await expected(record, history), f"history {number}: {history}"
@@ -68,7 +77,7 @@ async def test_no_change_is_lost_when_many_make_one_at_once(
     async def work(hosts: RedisHosts) -> None:
         await hosts.acquire(record)
         for _ in range(25):
-            await hosts.update(ORIGIN, record, one_more)
+            await updated_record(hosts, ORIGIN, record, one_more)
             await asyncio.sleep(random.random() / 500)
 
     await asyncio.gather(*map(work, workers))
@@ -84,18 +93,20 @@ async def test_without_redis_records_come_from_memory_and_go_back_to_it(is_empti
         reach = BestEffortRedis(server.url, clock, call_seconds=60.0)
         hosts = RedisHosts(reach)
         await hosts.acquire(record)
-        await hosts.update(ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=10.0, page_count=1))
+        await updated_record(
+            hosts, ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=10.0, page_count=1)
+        )
         server.kill() if is_emptied else server.stop()
 
         def one_more(host: HostRecord) -> HostRecord:
             return msgspec.structs.replace(host, next_at=host.next_at + 1, page_count=host.page_count + 1)
 
         for _ in range(MAX_FAILURES + 1):
-            updated = await hosts.update(ORIGIN, record, one_more)
+            updated = await updated_record(hosts, ORIGIN, record, one_more)
         assert (updated.page_count, hosts.get(ORIGIN)) == (MAX_FAILURES + 2, updated)
         server.start()
         clock.advance(RETRY_SECONDS)
-        updated = await hosts.update(ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=99.0))
+        updated = await updated_record(hosts, ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=99.0))
         assert updated.page_count == MAX_FAILURES + 2
         other = BestEffortRedis(server.url, clock)
         assert await RedisHosts(other).acquire(record) == updated
@@ -109,12 +120,12 @@ async def test_a_flushed_redis_forgets_nothing_that_we_know(
     reach = reaches(redis)
     hosts, record = RedisHosts(reach), HostRecord(ORIGIN, "a.example")
     await hosts.acquire(record)
-    await hosts.update(
-        ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=500.0, breaker="open", page_count=1)
+    await updated_record(
+        hosts, ORIGIN, record, lambda host: msgspec.structs.replace(host, next_at=500.0, breaker="open", page_count=1)
     )
     await reach.client.flushall()
-    updated = await hosts.update(
-        ORIGIN, record, lambda host: msgspec.structs.replace(host, page_count=host.page_count + 1)
+    updated = await updated_record(
+        hosts, ORIGIN, record, lambda host: msgspec.structs.replace(host, page_count=host.page_count + 1)
     )
     assert (updated.next_at, updated.breaker, updated.page_count) == (500.0, "open", 2)
     assert await RedisHosts(reaches(redis)).acquire(record) == updated
@@ -127,7 +138,7 @@ async def test_what_others_wrote_under_our_keys_is_passed_over(
     reach = reaches(redis)
     hosts, record = RedisHosts(reach), HostRecord(ORIGIN, "a.example")
     await hosts.acquire(record)
-    updated = await hosts.update(ORIGIN, record, counted)
+    updated = await updated_record(hosts, ORIGIN, record, counted)
     await reach.client.hset("robots:a.example", "https", "User-agent: *")
     assert await RedisHosts(reaches(redis)).acquire(record) == updated
     await reach.client.hset("circuit:a.example", "record:https", "{}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 import pytest
 
@@ -11,6 +9,7 @@ from tenax.clock import ManualClock
 from tenax.hosts.records import MemoryHosts, UnsharedHosts
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 from tenax.services.page_fetcher.fetcher import CACHE_SECONDS, CachedHosts, has_only_counter_changes
+from tests.contracts.hosts import updated_record
 
 NOW = 1_750_000_000.0
 HOST = HostRecord(origin="http://a.example", domain="", next_at=NOW - 1, page_count=3)
@@ -25,9 +24,9 @@ class Counting(UnsharedHosts):
         self.reads += 1
         return await super().acquire(record)
 
-    async def update(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
+    async def store(self, before: HostRecord, after: HostRecord, attempt: int = 0) -> HostRecord | None:
         self.updates += 1
-        return await super().update(origin, fallback, rule)
+        return await super().store(before, after, attempt)
 
 
 @pytest.mark.parametrize(
@@ -54,10 +53,10 @@ async def test_only_unpaced_hosts_are_spared(is_unpaced: bool, reads: int, updat
     hosts = CachedHosts(shared, near, clock, lambda origin: is_unpaced)
     for _ in range(5):
         record = await hosts.acquire(HOST)
-        record = await hosts.update(HOST.origin, record, _one_page_more)
+        record = await updated_record(hosts, HOST.origin, record, _one_page_more)
         hosts.release(HOST.origin)
     assert record.page_count == 8
-    await hosts.update(HOST.origin, record, lambda record: msgspec.structs.replace(record, breaker="open"))
+    await updated_record(hosts, HOST.origin, record, lambda record: msgspec.structs.replace(record, breaker="open"))
     found = hosts.get(HOST.origin)
     assert found is not None and found.breaker == "open"
     assert (shared.reads, shared.updates) == (reads, updates)

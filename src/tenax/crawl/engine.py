@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from itertools import count
 
 import msgspec
 
@@ -21,7 +22,7 @@ from tenax.crawl.rules import CrawlRules
 from tenax.crawl.visits import OpenVisits, defer_outcome, skip_outcome
 from tenax.database import Admission, Frontier
 from tenax.errors import CommitUnknown, LeaseLost, NoSeedReachable, TenaxError
-from tenax.fetch.answer import FetchResult, RedirectTarget, VisitEnd
+from tenax.fetch.answer import FetchResult, RedirectTarget
 from tenax.fetch.body_budget import BodyBudget, MemoryReservation
 from tenax.fetch.preflight import may_use_canonical_copy
 from tenax.fetch.visitor import Visitor, delay_host
@@ -227,15 +228,15 @@ class Engine:
             outcome, is_ours = self._check_network(claim, answer, outcome)
         rules = await self._rules()
         answered = msgspec.structs.replace(claim, waiting=self._open_visits.record_answer(claim))
-        visit_update = VisitUpdate(claim.host)
+        end = self.visitor.visit_end(claim.task, answer, outcome)
 
-        def apply(host: HostRecord, end: VisitEnd) -> HostRecord:
-            nonlocal visit_update
-            visit_update = apply_visit(host, answered, end, extracted, candidates, rules)
-            return visit_update.host
+        def update(host: HostRecord) -> VisitUpdate:
+            if is_ours:  # neither the host nor the URL is charged for it: both are only delayed
+                return VisitUpdate(delay_host(host, end))
+            return apply_visit(host, answered, end, extracted, candidates, rules)
 
-        # Neither the host nor the URL is charged for our own faults: both are only delayed.
-        result = await self.visitor.finish(claim.task, claim.host, answer, outcome, delay_host if is_ours else apply)
+        before, visit_update = await self._update_host(claim, update)
+        result = await self.visitor.plan(claim.task, end, before, visit_update.host)
         finished_at = result.end.now
         log_host_change(result.host_before, result.host_after, finished_at)
         etag, last_modified = visits.response_validators(outcome, answer)
@@ -259,6 +260,19 @@ class Engine:
             change_history=visit_update.change_history,
             link_targets=extracted.link_targets if extracted is not None else None,
         )
+
+    async def _update_host(
+        self, claim: Claim, update: Callable[[HostRecord], VisitUpdate]
+    ) -> tuple[HostRecord, VisitUpdate]:
+        """Update the latest record of the host, which other visits may have changed since the claim; returns it too."""
+        before = self.hosts.get(claim.task.origin) or claim.host
+        for attempt in count():
+            visit_update = update(before)
+            newer = await self.hosts.store(before, visit_update.host, attempt)
+            if newer is None:
+                break
+            before = newer
+        return before, visit_update
 
     def _check_network(self, claim: Claim, answer: FetchResult, outcome: Outcome) -> tuple[Outcome, bool]:
         """The outcome, and whether our own network is to blame for it."""

@@ -6,7 +6,6 @@ print(page.headline, page.published, page.article)
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import msgspec
@@ -28,7 +27,7 @@ from tenax.extract.html.links import Links
 from tenax.model import Value
 from tenax.runtime.resources import cpu_seconds, pause_collection
 from tenax.text.sanitize import mask_url
-from tenax.urls.normalize import NormalizeOptions, count_resolvable, make_link_resolver, normalize, resolve_base
+from tenax.urls.normalize import NormalizeOptions, count_resolvable, normalize, page_link_resolver, resolve_base
 
 MAX_CPU_SECONDS = ExtractConfig().max_cpu_seconds
 CHARSET_GIVEN = "given"
@@ -66,7 +65,7 @@ def read(
     the steps of extraction, so it may take a little more.
     """
     where = _page_url(url)
-    from_base = partial(_resolver, where) if where is not None else None
+    from_base = partial(page_link_resolver, where) if where is not None else None
     now = SteadyClock().now()
     budget = CpuBudget(cpu_seconds, max_cpu_seconds)
     try:
@@ -133,10 +132,6 @@ def resolve_urls(content: Content, url: str) -> Content:
         image=_web_url(content.image, base) if content.image else None,
         base_href=base if content.base_href else None,
     )
-
-
-def _resolver(url: str, base_href: str | None) -> Callable[[str], str]:
-    return make_link_resolver(resolve_base(base_href, url))
 
 
 def _page_url(url: str | None) -> str | None:

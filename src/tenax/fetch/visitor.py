@@ -1,13 +1,15 @@
 """The visit: what crawls, the page-fetcher and traces do with a task, from its host's record to its plan.
 
 A visit acquires the record of the host, fetches (`pipeline`), updates the host and plans the task. The caller decides
-the outcome between fetching and updating: a crawl extracts the page there.
+the outcome between fetching and updating: a crawl extracts the page there. It also updates the host itself, because the
+record has its guesses.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from itertools import count
 from typing import NamedTuple
 
 import msgspec
@@ -57,20 +59,27 @@ class Visitor:
     async def finish(
         self, task: Task, known: HostRecord, answer: FetchResult, outcome: Outcome, rule: HostRule = update_host
     ) -> VisitResult:
-        """End the visit with this outcome: update the host, share its backoff, and plan the task.
+        """End the visit with this outcome: update the host by the rule, share its backoff, and plan the task.
 
         The latest record of the host is updated, not `known`, the one that the visit began with.
         """
+        end = self.visit_end(task, answer, outcome)
+        before = self.hosts.get(task.origin) or known
+        for attempt in count():
+            after = rule(before, end)
+            newer = await self.hosts.store(before, after, attempt)
+            if newer is None:
+                break
+            before = newer
+        return await self.plan(task, end, before, after)
+
+    def visit_end(self, task: Task, answer: FetchResult, outcome: Outcome) -> VisitEnd:
+        """The end of a visit with this outcome, now."""
         available = self.pipeline.available_transports
-        end = VisitEnd(answer, outcome, self.site(task.origin), self.clock.now(), random.random(), available)
-        before = known
+        return VisitEnd(answer, outcome, self.site(task.origin), self.clock.now(), random.random(), available)
 
-        def apply(record: HostRecord) -> HostRecord:
-            nonlocal before
-            before = record
-            return rule(record, end)
-
-        after = await self.hosts.update(task.origin, known, apply)
+    async def plan(self, task: Task, end: VisitEnd, before: HostRecord, after: HostRecord) -> VisitResult:
+        """The last steps of a visit whose host was updated: share its backoff, and plan the task."""
         await self.pipeline.share_backoff(after, end.site)
         latest = self.hosts.get(task.origin) or after
         end = end._replace(now=self.clock.now())

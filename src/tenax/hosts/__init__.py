@@ -23,7 +23,7 @@ on any machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from tenax.model import HostRecord, Value
@@ -38,10 +38,12 @@ class Hosts(Protocol):
     def get(self, origin: str) -> HostRecord | None:
         """The record in memory; None when no visit is in flight and the host was not seen recently."""
 
-    async def update(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
-        """Replace the record by the rule's result; the rule gets the current record, or `fallback`.
+    async def store(self, before: HostRecord, after: HostRecord, attempt: int = 0) -> HostRecord | None:
+        """Replace the record `before`, which is the one in memory if there is one, by `after`.
 
-        Where records are shared, the rule is called again when another worker was faster.
+        Where records are shared, another worker may have been faster. Then nothing is stored, and its record is
+        returned: make the same change to that one and try again. `attempt` counts these; enough of them are stored
+        anyway.
         """
 
     def release(self, origin: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from tenax.model import HostRecord
 
@@ -89,10 +89,9 @@ class UnsharedHosts:
     def get(self, origin: str) -> HostRecord | None:
         return self._local_hosts.get(origin)
 
-    async def update(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
-        record = rule(self._local_hosts.get(origin) or fallback)
-        self._local_hosts.put(record)
-        return record
+    async def store(self, before: HostRecord, after: HostRecord, attempt: int = 0) -> HostRecord | None:
+        self._local_hosts.put(after)
+        return None
 
     def release(self, origin: str) -> None:
         self._local_hosts.release(origin)

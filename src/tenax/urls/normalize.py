@@ -274,6 +274,13 @@ def make_link_resolver(base: str) -> Callable[[str], str]:
     return resolve
 
 
+def page_link_resolver(
+    page_url: str, base_href: str | None, max_chars: int = UrlsConfig().max_length
+) -> Callable[[str], str]:
+    """The same for a page at this URL, with this `<base href>`."""
+    return make_link_resolver(resolve_base(base_href, page_url, max_chars))
+
+
 def count_resolvable(hrefs: Iterable[str], base: str) -> int:
     """How many of the links, from the first, can be resolved within the limit of a document."""
     _, directory = split_base(base) or ("", "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice, pairwise
 
@@ -38,9 +38,9 @@ from tenax.urls.normalize import (
     MAX_RESOLVED_CHARS,
     NormalizeOptions,
     count_resolvable,
-    make_link_resolver,
     normalize,
     normalize_options,
+    page_link_resolver,
     resolve_base,
     split_base,
 )
@@ -148,7 +148,7 @@ def _extract_page(
         job.robots_header,
         url=job.fetched_url,
         now=job.now,
-        resolver=partial(_resolver, job.fetched_url, rules.urls.max_length),
+        resolver=partial(page_link_resolver, job.fetched_url, max_chars=rules.urls.max_length),
         with_article=job.extract.articles,
         with_markdown=job.extract.markdown,
         with_native=job.extract.native,
@@ -312,11 +312,6 @@ def _feed_candidates(
         for candidate in found
         if candidate is not None and candidate.url not in known and candidate.url not in known_before
     )
-
-
-def _resolver(fetched_url: str, max_chars: int, base_href: str | None) -> Callable[[str], str]:
-    """A function that makes URLs of the page absolute."""
-    return make_link_resolver(resolve_base(base_href, fetched_url, max_chars))
 
 
 def _limit_resolvable_links(content: Content, base: str, body_bytes: int) -> tuple[Content, bool]:

@@ -1,8 +1,8 @@
-"""Host records in Redis: the rules compute each change here, and it is stored if no other worker was faster."""
+"""Host records in Redis: a change is stored if no other worker was faster."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, cast
 from zlib import crc32
 
@@ -81,19 +81,15 @@ class RedisHosts:
     def get(self, origin: str) -> HostRecord | None:
         return self._local_hosts.get(origin)
 
-    async def update(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
-        before = self._local_hosts.get(origin) or fallback
-        after = rule(before)
-        for number in range(MAX_TRIES):
+    async def store(self, before: HostRecord, after: HostRecord, attempt: int = 0) -> HostRecord | None:
+        for number in range(attempt, MAX_TRIES):
             is_stored, newer = await self._try_store(after, is_forced=number == MAX_TRIES - 1)
             if is_stored:
                 break
             if newer is not None:
-                # Another worker was faster: apply the rule to the host as it is now.
-                before = _newest_record(newer, before)
-                after = rule(before)
+                return _newest_record(newer, before)
         self._local_hosts.put(after)
-        return after
+        return None
 
     def release(self, origin: str) -> None:
         self._local_hosts.release(origin)

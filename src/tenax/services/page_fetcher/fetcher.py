@@ -327,14 +327,12 @@ class CachedHosts:
     def get(self, origin: str) -> HostRecord | None:
         return self._shared.get(origin)
 
-    async def update(self, origin: str, fallback: HostRecord, rule: Callable[[HostRecord], HostRecord]) -> HostRecord:
-        if self._is_unpaced(origin):
-            before = self._local_hosts.get(origin) or fallback
-            after = rule(before)
-            if has_only_counter_changes(before, after, self._clock.now()):
-                self._local_hosts.put(after)
-                return after
-        return await self._shared.update(origin, fallback, rule)
+    async def store(self, before: HostRecord, after: HostRecord, attempt: int = 0) -> HostRecord | None:
+        is_private = not attempt and self._is_unpaced(after.origin)
+        if is_private and has_only_counter_changes(before, after, self._clock.now()):
+            self._local_hosts.put(after)
+            return None
+        return await self._shared.store(before, after, attempt)
 
     def release(self, origin: str) -> None:
         self._shared.release(origin)
