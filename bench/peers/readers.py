@@ -40,6 +40,14 @@ def _trafilatura(html: str, url: str | None, **options: bool) -> dict[str, Any]:
     }
 
 
+def trafilatura_markdown(html: str, url: str | None) -> dict[str, Any]:
+    """Text, and Markdown with formatting and links."""
+    from trafilatura import extract
+
+    markdown = extract(html, url=url, output_format="markdown", include_formatting=True, include_links=True)
+    return _trafilatura(html, url) | {"markdown": markdown or ""}
+
+
 def rs_trafilatura(html: str, url: str | None) -> dict[str, Any]:
     import rs_trafilatura as rust
 
