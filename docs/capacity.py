@@ -49,14 +49,14 @@ _NOT_YET = "a short run; **not measured in full yet** by `scripts/bench cluster`
 
 # name: (path in the benchmark results, default until measured, source of the default, unit, meaning)
 _FIGURES: Mapping[str, tuple[Sequence[str], float, str, str, str]] = {
-    "cpu_ms": (("polite", "hosts_2000", "cpu_ms_a_page"), 1.6, "assumed", "ms", "CPU of a worker per page"),
+    "cpu_ms": (("polite", "hosts_2000", "cpu_ms_a_page"), 1.6, "assumed", "ms", "CPU time of a worker per page"),
     "worker_mb": (("polite", "hosts_2000", "peak_rss_mb"), 400.0, "assumed", "MB", "memory of a worker"),
     "cycles": (
         ("cluster", _JUDGED, "cycles_per_second"), 1500.0, _NOT_YET, "pages/s",
-        "committed by one PostgreSQL server, on two cores shared with its workers",
+        "commits of one PostgreSQL server, on two cores shared with its workers",
     ),
     "server_cpu_ms": (
-        ("cluster", _JUDGED, "server_cpu_ms"), 0.3, _NOT_YET, "ms", "CPU of PostgreSQL per page",
+        ("cluster", _JUDGED, "server_cpu_ms"), 0.3, _NOT_YET, "ms", "CPU time of PostgreSQL per page",
     ),
     "url_bytes": (
         ("cluster", "disk_bytes_a_url"), 300.0, _NOT_YET, "B",
@@ -64,13 +64,13 @@ _FIGURES: Mapping[str, tuple[Sequence[str], float, str, str, str]] = {
     ),
     "page_bytes": (
         ("cluster", "disk_bytes_a_page"), 4100.0, _NOT_YET, "B",
-        "disk for a stored page: 5 kB of text, deflated, with its history and metadata",
+        "disk for a stored page: 5 kB of text, compressed, with its history and metadata",
     ),
-    "new_links": (("assumed",), 2.5, "assumed: 50 links, 95 % of them known", "", "new URLs per page"),
-    "wire_bytes": (("assumed",), 30_000.0, "assumed", "B", "received per page, compressed"),
-    "event_bytes": (("assumed",), 6000.0, "assumed: with the text", "B", "an event in Kafka"),
-    "host_bytes": (("assumed",), 1500.0, "assumed: with its robots.txt", "B", "a host, on disk or in Redis"),
-    "latency": (("assumed",), 0.35, "assumed", "s", "mean time to a page's last byte"),
+    "new_links": (("assumed",), 2.5, "assumed: 50 links, 95 % of them known", "", "new URLs found per page"),
+    "wire_bytes": (("assumed",), 30_000.0, "assumed", "B", "bytes received per page, compressed"),
+    "event_bytes": (("assumed",), 6000.0, "assumed: with the text", "B", "disk for an event in Kafka"),
+    "host_bytes": (("assumed",), 1500.0, "assumed: with its robots.txt", "B", "disk, or memory of Redis, for a host"),
+    "latency": (("assumed",), 0.35, "assumed", "s", "mean time until the last byte of a page"),
 }  # fmt: skip
 
 
@@ -114,7 +114,7 @@ class Need:
 
 
 def need(target: Target, given: Mapping[str, Figure]) -> Need:
-    """Linear: the cost of a page, times the pages."""
+    """Linear: the cost of a page, multiplied by the number of pages."""
     value = {name: figure.value for name, figure in given.items()}
     rate = target.pages_per_second
     cores = rate * value["cpu_ms"] / 1000 / MOST_USED

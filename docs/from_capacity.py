@@ -31,8 +31,8 @@ def capacity_needs() -> str:
             number(one.hosts_at_a_time),
         ])  # fmt: skip
     head = (
-        "pages", "hosts", "pages/s", "worker cores", "their memory", "PostgreSQL servers", "their cores",
-        "database on disk", "Redis", "Kafka, a week", "bandwidth", "hosts visited at a time",
+        "pages", "hosts", "pages/s", "worker cores", "worker memory", "PostgreSQL servers", "PostgreSQL cores",
+        "database on disk", "Redis memory", "Kafka disk, at most 7 days", "bandwidth", "hosts visited at a time",
     )  # fmt: skip
     return table(head, rows)
 
