@@ -164,7 +164,7 @@ class Crowd:
             claim.task, VisitEnd(FetchResult(outcome, now, requests), outcome, SITE, now, 0.5, PLAIN), host.next_at
         )
         if not isinstance(outcome, Fetched):
-            return Visit(claim, outcome, plan, host, now, now)
+            return Visit(claim, outcome, plan, host, now, now, outcome.label)
         page = Page(
             url=claim.task.url,
             status=200,
@@ -176,7 +176,7 @@ class Crowd:
             text="A few words." * 20,
         )
         linked = origin_of(number * 7919 % min(self._hosts, POPULAR))
-        return Visit(claim, outcome, plan, host, now, now, page, (Candidate(f"{linked}/", linked),))
+        return Visit(claim, outcome, plan, host, now, now, outcome.label, page, (Candidate(f"{linked}/", linked),))
 
     async def _request(self, host: HostRecord, number: int, now: float) -> tuple[Outcome, int]:
         pace = pace_seconds(host, SITE.politeness)

@@ -25,7 +25,7 @@ from tenax.config import BrowserConfig, FetchConfig, GuardConfig
 from tenax.fetch import Request, Response
 from tenax.fetch.browser import BrowserTransport, browser_install_hint
 from tenax.fetch.guard import Guard
-from tenax.model import Deferred, outcome_label
+from tenax.model import Deferred
 
 PAGES, QUICK_PAGES = 1000, 100
 AT_ONCE = 2
@@ -131,7 +131,7 @@ async def _visit(transport: BrowserTransport, origin: str, numbers: Iterator[int
         while isinstance(answer := await transport.get(request), Deferred):
             soak.deferred += 1
             await asyncio.sleep(DEFERRED_SECONDS)  # as a crawl would: it comes again
-        outcome = "fetched" if isinstance(answer, Response) else outcome_label(answer)
+        outcome = "fetched" if isinstance(answer, Response) else answer.label
         if isinstance(answer, Response) and f"words of page {number} 299".encode() not in answer.body:
             outcome = "incomplete"
         soak.outcomes[outcome] += 1

@@ -106,7 +106,16 @@ def visit_of(claim: Claim, links: tuple[Candidate, ...], now: float, text: str =
     robots = claim.host.robots or RobotsCopy(RobotsVerdict.ALLOW_ALL, now, now + 1e6)
     host = msgspec.structs.replace(claim.host, robots=robots, next_at=now, page_count=claim.host.page_count + 1)
     return Visit(
-        claim, Fetched(200), Done(), host, now, now, page, links, fetch=FetchRecord(200, "text/html", 9000, 30000)
+        claim,
+        Fetched(200),
+        Done(),
+        host,
+        now,
+        now,
+        Fetched.label,
+        page,
+        links,
+        fetch=FetchRecord(200, "text/html", 9000, 30000),
     )
 
 

@@ -53,6 +53,7 @@ def visit(outcome: Outcome, *, status: int | None = None, page: Page | None = No
         host=host,
         started_at=0.0,
         finished_at=0.5,
+        label=outcome.label,
         page=page,
         candidates=tuple(Candidate(f"{url}{number}", origin) for number in range(links)),
         fetch=FetchRecord(status=status, wire_bytes=1000, total_seconds=0.5),

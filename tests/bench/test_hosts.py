@@ -7,7 +7,7 @@ from pathlib import Path
 from bench.hosts import IN_FLIGHT, Crowd, candidates, opened, visit_all
 from tenax.clock import SteadyClock
 from tenax.config import DatabaseConfig
-from tenax.database.host_rows import MAX_REMEMBERED_HOSTS
+from tenax.database.rows import MAX_REMEMBERED_HOSTS
 from tenax.database.schedule import SPARE_HEAP_ENTRIES
 from tenax.hosts.limiter.machine import MachineRateLimiter
 from tenax.hosts.records import MemoryHosts

@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from tenax.clock import Clock, ManualClock
+from tenax.crawl.visits import visit_label
 from tenax.database import Database, PageFilter, TaskState
 from tenax.errors import LeaseLost
 from tenax.model import (
@@ -104,6 +105,7 @@ def visit_of(
         host=msgspec.structs.replace(record, **host),
         started_at=clock.now(),
         finished_at=clock.now(),
+        label=visit_label(claim.task, outcome),
         page=page,
         candidates=candidates,
         fetch=FetchRecord(status=200, wire_bytes=3, body_bytes=5),

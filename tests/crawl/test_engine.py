@@ -34,7 +34,6 @@ from tenax.model import (
     Task,
     Unchanged,
     Visit,
-    outcome_label,
 )
 from tenax.urls.admit import Rules
 from tests.crawling import BY_LINKS, HURRIED, SITE, Answered, Crawl, begun, linking, until
@@ -200,7 +199,7 @@ async def test_neither_the_host_nor_the_url_pays_for_our_own_network(crawl_of: M
     crawl.engine.stop()
     await running
     history = await crawl.life("/")
-    assert (history.state, history.attempt, outcome_label(history.visits[-1].outcome)) == (
+    assert (history.state, history.attempt, history.visits[-1].outcome.label) == (
         TaskState.WAITING,
         0,
         "failed:dns",

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tenax.crawl.reader.messages import ExtractedPage
-from tenax.crawl.visits import build_page
+from tenax.crawl.visits import build_page, visit_label
 from tenax.database import rows
 from tenax.database.duplicates import DuplicateSearch
 from tenax.database.schedule import Entry
@@ -92,6 +92,7 @@ def pending(
         host=HOST,
         started_at=99.0,
         finished_at=100.25,
+        label=visit_label(task, outcome),
         page=page,
         refusals={"depth": 2},
         fetch=FetchRecord(wire_bytes=3, body_bytes=5, saved_bytes=7),

@@ -34,7 +34,6 @@ from tenax.model import (
     StoredCopy,
     Task,
     Unchanged,
-    outcome_label,
 )
 from tenax.urls.normalize import NormalizeOptions, normalize_options
 from tests.fetch.anywhere import transports_over
@@ -584,7 +583,7 @@ async def test_at_least_500_kib_of_a_robots_txt_are_read_and_the_rest_ignored() 
 async def test_a_304_may_refer_to_a_sitemap(stored_copy: StoredCopy, outcome: str) -> None:
     answer, web = await fetched({PAGE: page(b"", 304)}, robots=rules(), stored_copy=stored_copy, is_url_list=True)
     assert ("If-None-Match", '"1"') in web.requests[-1].headers
-    assert outcome_label(answer.outcome) == outcome
+    assert answer.outcome.label == outcome
 
 
 # ---- failures that a setting would have prevented ----------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import GuardConfig
 from tenax.fetch.guard import Guard, parse_origin
-from tenax.model import Failed, Redirected, Refused, outcome_label
+from tenax.model import Failed, Redirected, Refused
 from tests.hostile.asking import explained, outcome_of
 from tests.hostile.crawling import Crawled, Settings, crawl
 from tests.site.dns import NameServer, says
@@ -142,7 +142,7 @@ async def test_rebinding_public_then_private_only_the_pinned_checked_address_is_
             done = await guarded(
                 hub_site, tmp_path, names, ports=(site.port,), politeness__rate_per_second=8.0,
             )  # fmt: skip
-        labels = [outcome_label(await outcome_of(done, url)) for url in urls]
+        labels = [(await outcome_of(done, url)).label for url in urls]
         assert set(labels) == {"fetched", "refused:guard"}, "pinned for a while, then looked up again and refused"
         assert len([hit for hit in site.hits if hit.path != "/robots.txt"]) == labels.count("fetched")
 
@@ -168,7 +168,7 @@ async def test_the_same_by_redirect_meta_refresh_refused(tmp_path: Path, names: 
             f"http://inside.example:{private.port}/by-refresh",
             "http://169.254.169.254/latest/meta-data/",
         ):
-            assert outcome_label(await outcome_of(done, url)) == "refused:guard", url
+            assert (await outcome_of(done, url)).label == "refused:guard", url
         assert "by a redirect of" in await explained(done.out, "http://169.254.169.254/latest/meta-data/")
 
 
@@ -196,7 +196,7 @@ async def test_proxies_the_same_guard(tmp_path: Path, names: NameServer, private
         done = await guarded(site, tmp_path, names, ports=(private.port,), proxy__urls=(proxy.url(),))
         assert site.url("/") in done.pages
         for url in urls:
-            assert outcome_label(await outcome_of(done, url)) == "refused:guard", url
+            assert (await outcome_of(done, url)).label == "refused:guard", url
         assert proxy.asked
         assert all(str(site.port) in asked.target for asked in proxy.asked)
 
@@ -212,7 +212,7 @@ async def test_ports_22_25_6379_9200_refused_unless_allowed(tmp_path: Path) -> N
             done = await guarded(site, tmp_path / "closed")
             for port, url in zip(ports, urls, strict=True):
                 assert await outcome_of(done, url) == Refused(f"guard: port {port} is not open to us")
-            assert outcome_label(await outcome_of(done, other.url("/page"))) == "refused:guard"
+            assert (await outcome_of(done, other.url("/page"))).label == "refused:guard"
             assert other.connections == 0
             done = await guarded(site, tmp_path / "open", ports=(other.port,))
             assert other.url("/page") in done.pages
@@ -254,7 +254,7 @@ async def test_userinfo_backslash_tab_tricks_one_url_parser_for_the_check_and_th
         async with linking(links) as site:
             done = await guarded(site, tmp_path, names, ports=(port,))
         assert list(done.pages) == [site.url("/")]
-        assert outcome_label(await outcome_of(done, f"http://127.0.0.2:{port}/page")) == "refused:guard"
+        assert (await outcome_of(done, f"http://127.0.0.2:{port}/page")).label == "refused:guard"
         assert {hit.headers["host"] for hit in decoy.hits} <= {f"127.0.0.1:{port}", f"outside.example:{port}"}
 
 
@@ -297,5 +297,5 @@ async def test_an_operator_s_allow_list_works_everything_else_stays_refused(tmp_
         assert set(done.pages) == {site.url("/"), allowed.url("/page")}
         assert (await done.history(allowed.url("/page"))).visits[-1].fetch.address_class == "allowed"
         for url in (beside.url("/page"), "http://10.2.0.1/", "http://[::1]/"):
-            assert outcome_label(await outcome_of(done, url)) == "refused:guard"
+            assert (await outcome_of(done, url)).label == "refused:guard"
         assert beside.connections == 0

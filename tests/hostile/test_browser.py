@@ -15,7 +15,7 @@ import pytest
 from tenax.config import BrowserConfig
 from tenax.fetch import Response
 from tenax.fetch.browser.rules import DISABLED_SECONDS, IDLE_SECONDS
-from tenax.model import Failed, FailureKind, Fetched, Refused, TransportKind, outcome_label
+from tenax.model import Failed, FailureKind, Fetched, Refused, TransportKind
 from tests.fetch.browser_lab import Lab, be_patient, opened_lab, until
 from tests.hostile.asking import explained, outcome_of
 from tests.hostile.crawling import Settings, crawl
@@ -98,7 +98,7 @@ async def test_renderer_crash_endless_alert_popups_downloads_that_page_fails_alo
         outcomes = {path: await outcome_of(done, site.url(path)) for path in apps}
         host = await done.host(site.origin)
         asked = [hit.path for hit in site.hits]
-    assert {path: outcome_label(outcome) for path, outcome in outcomes.items()} == {
+    assert {path: outcome.label for path, outcome in outcomes.items()} == {
         "/crash": "failed:internal",
         "/alerts": "failed:bad_response",
         "/popups": "fetched",

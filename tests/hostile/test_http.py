@@ -21,7 +21,7 @@ import tenax
 from tenax.config import Config, CrawlConfig
 from tenax.errors import NoSeedReachable
 from tenax.fetch.headers import MAX_CONTENT_TYPE_CHARS
-from tenax.model import Failed, FailureKind, Fetched, Hop, Redirected, Rejected, Unchanged, outcome_label
+from tenax.model import Failed, FailureKind, Fetched, Hop, Redirected, Rejected, Unchanged
 from tests.e2e.program import command, environment
 from tests.hostile.asking import explained, outcome_of
 from tests.hostile.crawling import Crawled, Settings, config_for, crawl, crawled
@@ -118,7 +118,7 @@ async def test_1_byte_per_10_s_headers_dribbled_for_ever_the_total_deadline_ends
         assert set(done.pages) == {site.url("/"), site.url("/page")}, "the rest of the crawl continues"
         for path in slow:
             assert done.dead_letters[site.url(path)] == "no whole answer within 10 s (tried 1 times)"
-            assert outcome_label(await outcome_of(done, site.url(path))) == "failed:timeout_total"
+            assert (await outcome_of(done, site.url(path))).label == "failed:timeout_total"
 
 
 async def test_200_headers_of_64_kb_clean_error(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ async def test_content_length_longer_than_the_body_chunked_without_its_end_trunc
         done = await crawl([site.url("/")], tmp_path, HURRIED)
         assert list(done.pages) == [site.url("/")]
         for path in routes:
-            assert outcome_label(await outcome_of(done, site.url(path))) == "failed:truncated"
+            assert (await outcome_of(done, site.url(path))).label == "failed:truncated"
             assert "failed, truncated: the body ends too early" in await explained(done.out, site.url(path))
 
 
@@ -287,7 +287,7 @@ async def test_status_999_empty_reason_folded_headers_no_crash(tmp_path: Path) -
         assert set(done.pages) == {site.url(path) for path in ("/", "/no-reason", "/folded")}
         assert done.pages[site.url("/folded")].charset_source == "header"
         assert done.dead_letters == {site.url("/999"): "HTTP 999"}
-        assert outcome_label(await outcome_of(done, site.url("/999"))) == "failed:blocked"
+        assert (await outcome_of(done, site.url("/999"))).label == "failed:blocked"
 
 
 # ---- a header of 120,000 spaces → read up to a bound, shown at once -----------------------------------------

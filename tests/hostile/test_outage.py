@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tenax.model import Deferred, Ending, HostRecord, Visit, outcome_label
+from tenax.model import Deferred, Ending, HostRecord, Visit
 from tests.hostile.by_hand import Days, crawl_by_hand
 from tests.hostile.crawling import Settings, crawled
 from tests.site.politeness import (
@@ -63,7 +63,7 @@ async def test_the_two_hour_outage(tmp_path: Path) -> None:
     fetched = [hit.path for hit in site.hits if hit.method == "GET" and hit.path != "/robots.txt"]
     assert sorted(fetched) == sorted(["/", *PATHS])
     # Five failures, then probes only, ever more seldom.
-    failures = [visit for visit in visits if outcome_label(visit.outcome) == "failed:connect"]
+    failures = [visit for visit in visits if visit.outcome.label == "failed:connect"]
     assert len(failures) == 5
     probes = times(visits, days, "probe: still down")
     opened_at = failures[-1].finished_at - days.started_at

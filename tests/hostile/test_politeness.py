@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tenax.model import Ending, outcome_label
+from tenax.model import Ending
 from tests.e2e.program import ended
 from tests.hostile.by_hand import Days, crawl_by_hand
 from tests.hostile.crawling import crawl, crawled, database_in, start_crawl
@@ -262,7 +262,7 @@ async def test_20_connect_errors_in_a_row_open_the_breaker_and_one_probe_per_int
         assert await crawling.run() is Ending.COMPLETE
         visits = crawling.visits
         assert len(crawling.stored) == 1 + len(paths)
-    assert Counter(outcome_label(visit.outcome) for visit in visits)["failed:connect"] == 20
+    assert Counter(visit.outcome.label for visit in visits)["failed:connect"] == 20
     probes = [hit for hit in site.hits if hit.method == "HEAD"]
     assert {hit.path for hit in probes} == {"/"}
     assert gaps(probes) == pytest.approx([300.0] * (len(probes) - 1), rel=0.01)

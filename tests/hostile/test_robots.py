@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tenax.hosts.robots import MAX_ROBOTS_BYTES
-from tenax.model import Ending, HostRecord, RobotsVerdict, outcome_label
+from tenax.model import Ending, HostRecord, RobotsVerdict
 from tests.hostile.by_hand import Days, crawl_by_hand
 from tests.hostile.crawling import Crawled, Settings, crawl, crawled
 from tests.loops import reached, rounds
@@ -379,7 +379,7 @@ async def test_rules_that_change_mid_crawl_apply_to_queued_urls(tmp_path: Path) 
     async with Site(routes) as site, crawl_by_hand([site.url("/")], tmp_path, days, slow) as crawling:
         assert await crawling.run() is Ending.COMPLETE
         order = [hit.path for hit in site.hits]
-        refused = [visit for visit in crawling.visits if outcome_label(visit.outcome) == "refused:robots"]
+        refused = [visit for visit in crawling.visits if visit.outcome.label == "refused:robots"]
     again = order.index("/robots.txt", 1)
     assert 4 <= again <= 7
     assert order[again + 1 :] == []
@@ -399,7 +399,7 @@ async def test_a_redirect_into_a_disallowed_path_is_not_fetched(tmp_path: Path) 
         assert sorted(asked(site)) == ["/", "/in", "/open"]
         history = await done.history(site.url("/private/page"))
     assert history.page is None
-    assert outcome_label(history.visits[-1].outcome) == "refused:robots"
+    assert history.visits[-1].outcome.label == "refused:robots"
 
 
 # ---- Crawl-delay 0.5 / 30 / 86400 / −1 / "abc" → used / used / slow lane / ignored / ignored

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tenax.errors import NoSeedReachable
-from tenax.model import Ending, outcome_label
+from tenax.model import Ending
 from tests.hostile.by_hand import Days, crawl_by_hand
 from tests.site.politeness import reopen, shut
 from tests.site.robots import one_after_the_other, pages, reset, rules
@@ -25,7 +25,7 @@ async def test_a_seed_that_refuses_the_first_connection_is_crawled(tmp_path: Pat
             days.at(0.5, lambda: reopen(site))
             assert await crawling.run() is Ending.COMPLETE
             assert crawling.stored == {site.url(path) for path in ["/", *PATHS]}
-            assert [outcome_label(visit.outcome) for visit in crawling.visits[:2]] == ["failed:connect", "deferred"]
+            assert [visit.outcome.label for visit in crawling.visits[:2]] == ["failed:connect", "deferred"]
         assert days.time() == pytest.approx(1.1, abs=0.11), "the first retry comes after 1 s, and a fifth at random"
 
 

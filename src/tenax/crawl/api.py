@@ -26,6 +26,7 @@ from tenax.crawl.rules import extend_rules, load_rules, resume_rules
 from tenax.crawl.seeds import SeedCheck, check_seeds, store_allowed
 from tenax.crawl.wiring import build_app, move_crawl_aside, open_clock, open_database
 from tenax.database import Admission, Frontier, Records, Status
+from tenax.database.page_codec import page_text_bytes
 from tenax.errors import NoPagesStored, NoSeedReachable, UsageError
 from tenax.metrics import Metrics, MetricsServer
 from tenax.model import Ending, Page, Progress, Visit, limit_setting
@@ -242,7 +243,7 @@ class Crawl:
         while not running.done() or self._unread_pages:
             while self._unread_pages:
                 page = self._unread_pages.popleft()
-                self._unread_bytes -= page.text_bytes
+                self._unread_bytes -= page_text_bytes(page)
                 if len(self._unread_pages) < MAX_UNREAD_PAGES // 2 and self._unread_bytes < MAX_UNREAD_BYTES // 2:
                     self._entered_app.engine.set_pause("unread", False)
                 yield page
@@ -281,7 +282,7 @@ class Crawl:
                 if original
                 else page
             )
-            self._unread_bytes += page.text_bytes
+            self._unread_bytes += page_text_bytes(page)
             if len(self._unread_pages) >= MAX_UNREAD_PAGES or self._unread_bytes >= MAX_UNREAD_BYTES:
                 self._entered_app.engine.set_pause("unread", True)
             self._page_ready.set()

@@ -247,6 +247,7 @@ class Engine:
             host=result.host,
             started_at=started_at,
             finished_at=finished_at,
+            label=visits.visit_label(claim.task, outcome),
             page=visits.fetched_page(claim.task, answer, extracted, finished_at - started_at)
             if isinstance(outcome, Fetched)
             else None,

@@ -12,6 +12,7 @@ import msgspec
 
 from tenax.config import SiteConfig
 from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
+from tenax.database.page_codec import page_text_bytes
 from tenax.discovery.paged_urls import is_beyond_next, is_unproven, own_list_page, parse_paged_url, past_end_reason
 from tenax.discovery.repeats import (
     facet_path,
@@ -28,6 +29,8 @@ from tenax.fetch.headers import robot_names, usable_validator
 from tenax.model import (
     Claim,
     Deferred,
+    Failed,
+    FailureKind,
     Fetched,
     FetchRecord,
     GuessState,
@@ -44,6 +47,7 @@ from tenax.model import (
 )
 from tenax.urls.admit import Rules, task_refusal
 
+_MISSING_KINDS = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
 MAX_PREDECESSOR_WAIT_SECONDS = 5.0
 """How long after its discovery a page waits for one that is not in flight yet: that one may never be requested."""
 RECHECK_SECONDS = 0.5
@@ -254,7 +258,7 @@ def build_fetch_record(answer: FetchResult, extracted: ExtractedPage | None) -> 
 
 def visit_bytes(visit: Visit) -> int:
     """Approximate memory of a visit until it is committed: its texts and links."""
-    text_bytes = visit.page.text_bytes if visit.page is not None else 0
+    text_bytes = page_text_bytes(visit.page) if visit.page is not None else 0
     return text_bytes + len(visit.link_targets or b"") + CANDIDATE_BYTES * len(visit.candidates)
 
 
@@ -265,3 +269,12 @@ def response_validators(outcome: Outcome, answer: FetchResult) -> tuple[str | No
         return None, None
     headers = answer.response.headers
     return usable_validator(headers.get("ETag")), usable_validator(headers.get("Last-Modified"))
+
+
+def visit_label(task: Task, outcome: Outcome) -> str:
+    """See `Visit.label`."""
+    if isinstance(outcome, Failed):
+        is_missed = outcome.kind in _MISSING_KINDS
+    else:  # or it shows only what another page shows
+        is_missed = isinstance(outcome, Rejected) and outcome.why.startswith("guess:")
+    return "missed" if is_missed and task.is_guess else outcome.label

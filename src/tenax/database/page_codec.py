@@ -12,8 +12,9 @@ so one that is also linked to is stored twice.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
-from itertools import compress
+from itertools import compress, islice
 from typing import NamedTuple
 
 import msgspec
@@ -80,10 +81,44 @@ def decode_events(rows: Iterable[tuple[int, float, bytes, bytes | None]]) -> lis
     text_bytes = 0
     for seq, at, about, body in rows:
         events.append(Event(seq=seq, at=at, page=decode_event_page(about, body)))
-        text_bytes += events[-1].page.text_bytes
+        text_bytes += page_text_bytes(events[-1].page)
         if text_bytes > MAX_EVENT_BYTES:
             break
     return events
+
+
+def page_text_bytes(page: Page) -> int:
+    """Memory of the texts of a page. Not their lengths: one character above U+FFFF makes every character of a text four
+    bytes long."""
+    return page.text.__sizeof__() + page.article.__sizeof__() + page.markdown.__sizeof__()
+
+
+MAX_RECENT_EVENTS = 500
+"""Fewer when their texts exceed `MAX_EVENT_BYTES`."""
+
+
+class RecentEvents:
+    """The newest events, in order and without gaps."""
+
+    def __init__(self) -> None:
+        self._events: deque[Event] = deque()
+        self._text_bytes = 0
+
+    def add(self, events: Sequence[Event]) -> None:
+        self._events.extend(events)
+        self._text_bytes += sum(page_text_bytes(event.page) for event in events)
+        while len(self._events) > MAX_RECENT_EVENTS or self._text_bytes > MAX_EVENT_BYTES:
+            self._drop_first()
+
+    def events_after(self, seq: int, limit: int) -> list[Event]:
+        """Events after this number; empty when the next one is not cached. Drops those up to it."""
+        while self._events and self._events[0].seq <= seq:
+            self._drop_first()
+        is_next = bool(self._events) and self._events[0].seq == seq + 1
+        return list(islice(self._events, limit)) if is_next else []
+
+    def _drop_first(self) -> None:
+        self._text_bytes -= page_text_bytes(self._events.popleft().page)
 
 
 def decode_event_page(page_json: bytes, body: bytes | None) -> Page:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import Any, Protocol
 
@@ -101,6 +101,35 @@ def decode_host_record(origin: str, state: bytes | None, robots: bytes | None) -
 
 def encode_host_state(record: HostRecord) -> bytes:
     return encode(record if record.robots is None else msgspec.structs.replace(record, robots=None))
+
+
+MAX_REMEMBERED_HOSTS = 10_000
+"""Beyond this, robots.txt files are written again."""
+
+
+class StoredRobotsHashes:
+    """Which robots.txt is stored for a host. Remembers hashes instead of copies, to bound memory."""
+
+    def __init__(self, max_hosts: int = MAX_REMEMBERED_HOSTS) -> None:
+        self._max_hosts = max_hosts
+        self._hashes: dict[int, int] = {}
+
+    def find_changed(self, hosts: Mapping[int, HostRecord]) -> dict[int, RobotsCopy]:
+        """The robots.txt copies that differ from the last one stored."""
+        return {
+            host_id: record.robots
+            for host_id, record in hosts.items()
+            if record.robots is not None and self._hashes.get(host_id) != hash(record.robots)
+        }
+
+    def mark_stored(self, host_id: int, copy: RobotsCopy) -> None:
+        if len(self._hashes) >= self._max_hosts:
+            self._hashes.clear()
+        self._hashes[host_id] = hash(copy)
+
+    def forget(self) -> None:
+        """Clear everything: the last writes may not have been committed."""
+        self._hashes.clear()
 
 
 def task_from_entry(entry: Entry, origin: str) -> Task:
@@ -211,26 +240,6 @@ def stale_reason(outcome: Outcome) -> str:
             return f"HTTP {status} to {to}"
         case _:
             return ""
-
-
-def replace_surrogates(text: str) -> str:
-    """Replace lone surrogates: a header may contain any bytes."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def map_texts(visit: Visit, transform: Callable[[str], str]) -> Visit:
-    """The visit with every text in it transformed."""
-
-    def apply(value: Any) -> Any:
-        if isinstance(value, str):
-            return transform(value)
-        if isinstance(value, dict):
-            return {name: apply(part) for name, part in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [apply(part) for part in value]
-        return value
-
-    return msgspec.convert(apply(msgspec.to_builtins(visit)), Visit)
 
 
 def encode_authors(authors: tuple[str, ...]) -> str:

@@ -31,7 +31,6 @@ from tenax.model import (
     Source,
     Task,
     TransportKind,
-    outcome_label,
 )
 
 # A reset often means that the host recognises our TLS handshake and refuses it. (`fetch.fallbacks` gives the order.)
@@ -72,7 +71,7 @@ def _useful_transports(outcome: Outcome) -> frozenset[TransportKind]:
     match outcome:
         case Failed(kind=kind):
             return _FALLBACKS_AFTER_FAILURE.get(kind, frozenset())
-        case Rejected(is_hard=False) if outcome_label(outcome) not in _FINAL_REJECTIONS:
+        case Rejected(is_hard=False) if outcome.label not in _FINAL_REJECTIONS:
             return _FALLBACKS_AFTER_SOFT_REJECTION
         case _:
             return frozenset()

@@ -68,7 +68,6 @@ from tenax.model.results import (
     limit_names,
     limit_refusals,
     limit_setting,
-    outcome_label,
 )
 from tenax.model.tasks import (
     LINK_STEPS,
@@ -172,5 +171,4 @@ __all__ = [
     "limit_names",
     "limit_refusals",
     "limit_setting",
-    "outcome_label",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias
 
 from tenax.model.content import Value
 from tenax.model.tasks import TransportKind, UrlList
@@ -88,6 +88,8 @@ class FetchRecord(Value, frozen=True):
 class Fetched(Value, frozen=True, tag="fetched"):
     """The page arrived completely."""
 
+    label: ClassVar[str] = "fetched"
+    """A short name for counting, like those of the other outcomes: `failed:dns`, `refused:robots`."""
     status: int
     url_list: UrlList = ""
     """What it was, if it was a URL list and not a page."""
@@ -96,6 +98,7 @@ class Fetched(Value, frozen=True, tag="fetched"):
 class Unchanged(Value, frozen=True, tag="unchanged"):
     """The stored copy is current: the site said so (304), or it is recent enough to use without a request."""
 
+    label: ClassVar[str] = "unchanged"
     why: str = ""
     """Empty for a 304."""
 
@@ -103,6 +106,7 @@ class Unchanged(Value, frozen=True, tag="unchanged"):
 class Redirected(Value, frozen=True, tag="redirected"):
     """A redirect; the target is a task of its own, with its own host and rate limit."""
 
+    label: ClassVar[str] = "redirected"
     status: int
     to: str
     why: str = ""
@@ -112,6 +116,7 @@ class Redirected(Value, frozen=True, tag="redirected"):
 class Deferred(Value, frozen=True, tag="deferred"):
     """Not now: the task goes back with a time."""
 
+    label: ClassVar[str] = "deferred"
     until: float
     why: str
 
@@ -120,6 +125,11 @@ class Refused(Value, frozen=True, tag="refused"):
     """We may not or will not fetch it: robots, guard, scope."""
 
     why: str
+    """Begins with one word and a colon, as does that of `Rejected`."""
+
+    @property
+    def label(self) -> str:
+        return f"refused:{self.why.partition(':')[0]}"
 
 
 class Rejected(Value, frozen=True, tag="rejected"):
@@ -127,6 +137,10 @@ class Rejected(Value, frozen=True, tag="rejected"):
 
     why: str
     is_hard: bool = False
+
+    @property
+    def label(self) -> str:
+        return f"rejected:{self.why.partition(':')[0]}"
 
 
 class Failed(Value, frozen=True, tag="failed"):
@@ -138,6 +152,10 @@ class Failed(Value, frozen=True, tag="failed"):
     """True: the host failed, not this URL; no attempt of the task is used up."""
     status: int | None = None
     retry_after_seconds: float | None = None
+
+    @property
+    def label(self) -> str:
+        return f"failed:{self.kind}"
 
 
 Outcome: TypeAlias = Fetched | Unchanged | Redirected | Deferred | Refused | Rejected | Failed

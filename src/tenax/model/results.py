@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from tenax.model.content import PageContent, Value
-from tenax.model.outcomes import Failed, FailureKind, FetchRecord, Outcome, Plan, Refused, Rejected
-from tenax.model.tasks import Candidate, ChangeHistory, Claim, Hop, HostRecord, Task
+from tenax.model.outcomes import FetchRecord, Outcome, Plan
+from tenax.model.tasks import Candidate, ChangeHistory, Claim, Hop, HostRecord
 
 LIMIT_SETTINGS = {
     "depth": "crawl.max_depth",
@@ -64,9 +64,6 @@ def limit_names(cut: Iterable[str]) -> set[str]:
 def limit_setting(name: str) -> str:
     """The setting that decides a refusal, such as `crawl.max_depth`; empty for a rule."""
     return LIMIT_SETTINGS.get(name, "")
-
-
-_MISSING_KINDS = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
 
 
 NOFOLLOW_LINK = 1
@@ -122,12 +119,6 @@ class Page(PageContent, frozen=True, kw_only=True):
     """When fetching it again first failed; None while the copy is what the site last sent."""
     stale_why: str = ""
 
-    @property
-    def text_bytes(self) -> int:
-        """Memory of its texts. Not their lengths: one character above U+FFFF makes every character of a text four bytes
-        long."""
-        return self.text.__sizeof__() + self.article.__sizeof__() + self.markdown.__sizeof__()
-
 
 class Visit(Value, frozen=True):
     """The whole effect of one attempt at a task; the database commits all of it or nothing."""
@@ -139,6 +130,8 @@ class Visit(Value, frozen=True):
     """The host after this visit."""
     started_at: float
     finished_at: float
+    label: str
+    """A short name for counting: that of the outcome, or `missed` for a guess without anything new."""
     page: Page | None = None
     candidates: tuple[Candidate, ...] = ()
     refusals: dict[str, int] = {}
@@ -155,31 +148,6 @@ class Visit(Value, frozen=True):
     """Pages announced as changed; those that are recrawled, with an older copy, are due at once."""
     change_history: ChangeHistory | None = None
     """How it has changed, this visit included; None if not recorded."""
-
-    @property
-    def label(self) -> str:
-        """A short name for counting: of its outcome, or `missed` for a guess without anything new."""
-        return "missed" if _is_missed_guess(self.outcome, self.claim.task) else outcome_label(self.outcome)
-
-
-def _is_missed_guess(outcome: Outcome, task: Task) -> bool:
-    """No page, or only what another page shows, of a URL that nothing links to, or that only a declaration names."""
-    if isinstance(outcome, Failed) and outcome.kind in _MISSING_KINDS:
-        return task.is_guess
-    return isinstance(outcome, Rejected) and outcome.why.startswith("guess:") and task.is_guess
-
-
-def outcome_label(outcome: Outcome) -> str:
-    """A short name for counting: `fetched`, `failed:dns`, `refused:robots`. Reasons begin with one word and a colon."""
-    match outcome:
-        case Failed(kind=kind):
-            return f"failed:{kind}"
-        case Refused(why=why):
-            return f"refused:{why.partition(':')[0]}"
-        case Rejected(why=why):
-            return f"rejected:{why.partition(':')[0]}"
-        case _:
-            return type(outcome).__name__.lower()
 
 
 class Event(Value, frozen=True):

@@ -11,7 +11,7 @@ from importlib import resources
 from tenax import logs
 from tenax.clock import Clock
 from tenax.database import rows, statements
-from tenax.database.host_rows import CLOCK_TOLERANCE_SECONDS, HOST_BATCH_SIZE, shift_host_times
+from tenax.database.corrections import CLOCK_TOLERANCE_SECONDS, HOST_BATCH_SIZE, shift_host_times
 from tenax.database.postgres.connection import (
     Address,
     Connection,

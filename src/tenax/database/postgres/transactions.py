@@ -13,6 +13,7 @@ from tenax.config import DatabaseConfig
 from tenax.database import Admission, Similarity, rows
 from tenax.database.admission import AdmissionRate, Batch, LoadedKeys, visit_batches
 from tenax.database.claims import PendingCommit, complete_visits, split_group, visits_and_batches
+from tenax.database.corrections import map_texts, replace_surrogates
 from tenax.database.postgres.admit import AdmitResult, Admitter
 from tenax.database.postgres.connection import Connection, InvalidText
 from tenax.database.postgres.schema import queries
@@ -124,7 +125,7 @@ def outbox_statements(content_ids: Sequence[int]) -> str:
 
 def make_storable(visit: Visit) -> Visit:
     """The visit with texts that PostgreSQL can store: valid Unicode without NUL."""
-    return rows.map_texts(visit, lambda text: rows.replace_surrogates(text).replace("\0", "\ufffd"))
+    return map_texts(visit, lambda text: replace_surrogates(text).replace("\0", "\ufffd"))
 
 
 log = logs.logger(__name__)

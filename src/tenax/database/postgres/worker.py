@@ -20,7 +20,7 @@ from tenax import logs
 from tenax.clock import Clock
 from tenax.config import DatabaseConfig
 from tenax.database import PaceRules, rows
-from tenax.database.host_rows import CLOCK_TOLERANCE_SECONDS
+from tenax.database.corrections import CLOCK_TOLERANCE_SECONDS
 from tenax.database.postgres.connection import Connection, ConnectionLost, PostgresConnection, TransactionConflict
 from tenax.database.postgres.schema import queries, write_rows
 from tenax.database.schedule import Entry, Schedule, Slot, window_cost

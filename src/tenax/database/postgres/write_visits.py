@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 
 from tenax.database import Similarity, rows
 from tenax.database.duplicates import MAX_PAGES_PER_KEY, DuplicateSearch, Original
-from tenax.database.host_rows import StoredRobotsHashes
 from tenax.database.postgres.connection import Connection
 from tenax.database.postgres.schema import queries, write_rows
-from tenax.database.rows import milliseconds
+from tenax.database.rows import StoredRobotsHashes, milliseconds
 from tenax.database.schedule import Entry
 from tenax.database.visit_rows import (
     Effects,

@@ -1,13 +1,11 @@
-"""Queries for reports: status, URL history, pages, links, dead letters; and the newest events, kept in memory."""
+"""Queries for reports: status, URL history, pages, links, dead letters."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from itertools import islice
 from typing import Protocol, TypeVar
 
 from tenax.database import (
@@ -22,7 +20,7 @@ from tenax.database import (
     UrlHistory,
     rows,
 )
-from tenax.database.page_codec import MAX_EVENT_BYTES, decode_events, page_from_row
+from tenax.database.page_codec import MAX_EVENT_BYTES, decode_events, page_from_row, page_text_bytes
 from tenax.database.report_rows import (
     BUSIEST_HOSTS,
     PAGE_BATCH_SIZE,
@@ -153,7 +151,7 @@ class Reader:
         ):
             for row in found:
                 pages.append(page_from_row(row, _content_columns(row), row["via_url"], row["duplicate_url"]))
-                text_bytes += pages[-1].text_bytes
+                text_bytes += page_text_bytes(pages[-1])
                 if text_bytes > MAX_EVENT_BYTES:
                     yield pages
                     pages, text_bytes = [], 0
@@ -189,34 +187,6 @@ class Reader:
 
 def _content_columns(row: sqlite3.Row) -> tuple[bytes, bytes] | None:
     return (row["about"], row["body"]) if row["about"] is not None else None
-
-
-MAX_RECENT_EVENTS = 500
-"""Fewer when their texts exceed `MAX_EVENT_BYTES`."""
-
-
-class RecentEvents:
-    """The newest events, in order and without gaps."""
-
-    def __init__(self) -> None:
-        self._events: deque[Event] = deque()
-        self._text_bytes = 0
-
-    def add(self, events: Sequence[Event]) -> None:
-        self._events.extend(events)
-        self._text_bytes += sum(event.page.text_bytes for event in events)
-        while len(self._events) > MAX_RECENT_EVENTS or self._text_bytes > MAX_EVENT_BYTES:
-            self._drop_first()
-
-    def events_after(self, seq: int, limit: int) -> list[Event]:
-        """Events after this number; empty when the next one is not cached. Drops those up to it."""
-        while self._events and self._events[0].seq <= seq:
-            self._drop_first()
-        is_next = bool(self._events) and self._events[0].seq == seq + 1
-        return list(islice(self._events, limit)) if is_next else []
-
-    def _drop_first(self) -> None:
-        self._text_bytes -= self._events.popleft().page.text_bytes
 
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from typing import IO, Any
 from tenax import logs
 from tenax.config import DatabaseConfig
 from tenax.database import rows, statements
-from tenax.database.host_rows import CLOCK_TOLERANCE_SECONDS, HOST_BATCH_SIZE, shift_host_times
+from tenax.database.corrections import CLOCK_TOLERANCE_SECONDS, HOST_BATCH_SIZE, shift_host_times
 from tenax.database.statements import load_statements
 from tenax.errors import DatabaseBusy, DatabaseNotFound, DatabaseUnusable, StorageFull, TenaxError
 

@@ -22,11 +22,12 @@ from tenax.config import DatabaseConfig
 from tenax.database import Admission, PaceRules, Similarity, rows
 from tenax.database.admission import AdmissionRate, Batch
 from tenax.database.claims import ActiveClaims, PendingCommit, complete_visits, split_group, visits_and_batches
+from tenax.database.page_codec import RecentEvents
 from tenax.database.reports import Counts, DeadLetterRecord, DueTasks, PageFilter, Status, UrlHistory
 from tenax.database.schedule import Schedule
 from tenax.database.sqlite import schema
 from tenax.database.sqlite.host_window import Window
-from tenax.database.sqlite.read import Reader, RecentEvents, SqliteLinks
+from tenax.database.sqlite.read import Reader, SqliteLinks
 from tenax.database.sqlite.requeue import SqliteCutOffs
 from tenax.database.sqlite.schema import LAST_TIME_KEY, FileIdentity, correct_clock_rollback, find_problems
 from tenax.database.sqlite.transactions import Writer, WriteResult

@@ -23,6 +23,7 @@ from tenax.database.admission import (
     cut_off_rows,
     visit_batches,
 )
+from tenax.database.corrections import map_texts, replace_surrogates
 from tenax.database.rows import milliseconds
 from tenax.database.schedule import Entry
 from tenax.database.sqlite import requeue
@@ -83,7 +84,7 @@ class Writer:
             # A header was not valid text, and the group is rolled back. Too rare to check for beforehand.
             self._visit_writer.forget_robots()
             return self._apply(
-                [one._replace(visit=rows.map_texts(one.visit, rows.replace_surrogates)) for one in visits],
+                [one._replace(visit=map_texts(one.visit, replace_surrogates)) for one in visits],
                 other_batches,
                 loaded_keys,
                 now,

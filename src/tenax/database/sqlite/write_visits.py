@@ -10,8 +10,7 @@ from itertools import chain, count
 
 from tenax.database import Similarity, rows
 from tenax.database.duplicates import DuplicateSearch, Original
-from tenax.database.host_rows import StoredRobotsHashes
-from tenax.database.rows import milliseconds
+from tenax.database.rows import StoredRobotsHashes, milliseconds
 from tenax.database.schedule import Entry
 from tenax.database.sqlite.schema import queries, select_many, write_rows
 from tenax.database.statements import ROUND_KEY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tenax.database.host_rows import StoredRobotsHashes
+from tenax.database.rows import StoredRobotsHashes
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
 
 COPY = RobotsCopy(fetched_at=1.0, expires_at=2.0, verdict=RobotsVerdict.RULES, text="Disallow: /a")
