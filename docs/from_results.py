@@ -48,8 +48,9 @@ def crawl_tables() -> str:
                 *(times(form.get("pages_per_cpu_second")) for form in forms),
             ])  # fmt: skip
     head = (
-        *("crawler", "pages/s", "CPU s per 1,000 pages", "peak RSS, MB", "Tenax with extraction, pages/s"),
-        *("Tenax for title and text, pages/s", "extraction, pages per CPU s", "title and text, pages per CPU s"),
+        *("crawler", "pages/s", "CPU s per 1,000 pages", "peak RSS, MB", "Tenax, full extraction: times the pages/s"),
+        *("Tenax, title and text: times the pages/s", "Tenax, full extraction: times the pages per CPU s"),
+        "Tenax, title and text: times the pages per CPU s",
     )
     size, rounds = number(figures["page_bytes"] / 1000), counted(figures["rounds"], "interleaved round")
     about = f"{figures['pages']:,} pages of {size} kB, medians of {rounds}."
@@ -111,7 +112,8 @@ def hosts_tables() -> str:
         if key.startswith("hosts_")
     ]
     head = (
-        "hosts", "CPU ms per visit", "wall ms per visit", "s to open", "RSS, MB: opened", "half way", "at the end",
+        "hosts", "CPU ms per visit", "wall ms per visit", "seconds to open", "RSS when opened, MB", "RSS half way, MB",
+        "RSS at the end, MB",
     )  # fmt: skip
     return _with_bars(measured, table(head, rows))
 
@@ -125,7 +127,7 @@ def _page_fetcher_table(figures: Mapping[str, Any]) -> str:
     names = {
         "tenax": "`tenax page-fetcher`",
         "recipe": "httpx, redis and aiokafka in one loop, as in the specification",
-        "recipe, 64 at once": "the same, 64 loops at once",
+        "recipe, 64 at once": "64 of these loops at the same time",
     }
     rows = [
         [words, number(figures[key]["urls_per_second"]), number(figures[key]["cpu_ms"])]
@@ -146,8 +148,8 @@ def cluster_tables() -> str:
         if (match := _SETTING.fullmatch(key))
     ]
     head = (
-        "workers", "URLs known", "page cycles/s", "CPU ms per page", "of workers", "of PostgreSQL",
-        "of the load generator", "WAL, bytes per page",
+        "workers", "URLs known", "page cycles/s", "CPU ms per page", "CPU ms of workers", "CPU ms of PostgreSQL",
+        "CPU ms of the load generator", "WAL, bytes per page",
     )  # fmt: skip
     url, page = number(figures["disk_bytes_a_url"]), number(figures["disk_bytes_a_page"])
     about = (
@@ -160,8 +162,8 @@ def cluster_tables() -> str:
 
 _SITEMAPS = {
     "xml": "XML",
-    "gzip": "the same as a gzip file",
-    "text": "its URLs as text",
+    "gzip": "the same XML, compressed by gzip",
+    "text": "the same URLs as plain text",
     "largest": "XML with languages",
 }
 
@@ -178,7 +180,7 @@ def sitemap_tables() -> str:
         ]
         for key, words in _SITEMAPS.items()
     ]  # fmt: skip
-    return _with_bars(measured, table(("", "MB", "entries", "CPU s", "MB above base, file included"), rows))
+    return _with_bars(measured, table(("", "MB", "entries", "CPU s", "memory above base with the file, MB"), rows))
 
 
 def startup_tables() -> str:
@@ -210,8 +212,8 @@ def polite_tables() -> str:
                 f"{many['closest_seconds']:.3f} s",
             ])  # fmt: skip
     head = (
-        "hosts", "requests/s", "allowed by the rate", "expected of the machine", "share of the lower",
-        "CPU ms per page", "against one host", "closest two",
+        "hosts", "requests/s", "requests/s allowed by the rate", "requests/s expected of the machine",
+        "share of the lower of these two", "CPU ms per page", "times one host", "shortest time between two requests",
     )  # fmt: skip
     about = f"{number(figures['seconds'])} s each, medians of {counted(figures['rounds'], 'round')}."
     return _with_bars(measured, f"{about}\n\n{table(head, rows)}")
@@ -220,8 +222,8 @@ def polite_tables() -> str:
 _READERS = {
     "tenax": "Tenax",
     "trafilatura": "trafilatura, with metadata",
-    "trafilatura_fast": "the same, fast",
-    "trafilatura_precision": "the same, for precision",
+    "trafilatura_fast": "trafilatura, fast",
+    "trafilatura_precision": "trafilatura, for precision",
     "rs_trafilatura": "rs-trafilatura",
     "resiliparse": "resiliparse",
     "newspaper4k": "newspaper4k",
@@ -267,7 +269,7 @@ def feeds_tables() -> str:
     if measured is None:
         return NOT_MEASURED
     figures = measured["figures"]
-    who = {"tenax": "Tenax", "feedparser": "feedparser", "feedparser_plain": "the same, without its sanitizer"}
+    who = {"tenax": "Tenax", "feedparser": "feedparser", "feedparser_plain": "feedparser, without its sanitizer"}
     shares = [[what, f"{share:.2%}"] for what, share in figures["agreement"].items()]
     costs = [["a file of the corpus", *(f"{number(figures['cpu_ms'][key])} ms" for key in who)]]
     for name, one in figures["large"].items():
@@ -275,7 +277,7 @@ def feeds_tables() -> str:
         costs.append([f"a megabyte of a {name}", *each])
     about = f"{figures['files']:,} files; CPU time is the minimum of {figures['passes']} passes."
     return _with_bars(
-        measured, f"{about}\n\n{table(('agree on', 'files'), shares)}\n\n{table(('CPU', *who.values()), costs)}"
+        measured, f"{about}\n\n{table(('agree on', 'files'), shares)}\n\n{table(('CPU time', *who.values()), costs)}"
     )
 
 
@@ -292,7 +294,7 @@ def learn_tables() -> str:
     ]
     about = (
         f"{figures['pages']:,} pages of {figures['blocks']:,} blocks. The kind of {figures['kinds_right']:.1%} of the "
-        f"pages was right. Trees as in the source: {_as_shipped(figures['kept_json'])} for blocks, "
+        f"pages was right. Trees that are the same as in the source: {_as_shipped(figures['kept_json'])} for blocks, "
         f"{_as_shipped(figures['kinds_json'])} for kinds."
     )
     return _with_bars(measured, f"{about}\n\n{table(('', *columns.values()), rows)}")
@@ -316,7 +318,7 @@ def simulate_tables() -> str:
                 number(one["hosts_leased_per_second"]), number(one["transactions_per_second"]),
             ])  # fmt: skip
     head = (
-        "workers", "pages/s", "share of the ideal", "longest overdue", "against a fair round", "hosts leased/s",
+        "workers", "pages/s", "share of the ideal", "longest overdue", "times a fair round", "hosts leased/s",
         "transactions/s",
     )  # fmt: skip
     about = f"{figures['hosts']:,} hosts; the window of a worker uses {number(figures['window_mb'])} MB."
@@ -343,8 +345,8 @@ def recrawl_tables() -> str:
     head = ("", "mean age over the year, days", "after the first four weeks", "requests")
     about = (
         f"{figures['pages']:,} pages, {figures['requests_per_day']:,} requests a day, "
-        f"{counted(len(figures['seeds']), 'seed')}. After the first four weeks Tenax is at most "
-        f"{figures['later_above_oracle']:.1%} above the oracle."
+        f"{counted(len(figures['seeds']), 'random seed')}. After the first four weeks the mean age of Tenax is at most "
+        f"{figures['later_above_oracle']:.1%} above that of the oracle."
     )
     return _with_bars(measured, f"{about}\n\n{table(head, rows)}")
 
@@ -383,9 +385,9 @@ def hostile_tables() -> str:
         return NOT_MEASURED
     figures = measured["figures"]
     about = (
-        f"{number(figures['seconds'])} s with {figures['hosts']} hosts of each kind: the good ones gave "
-        f"{figures['good_pages_alone']:,} pages alone and {figures['good_pages_beside']:,} beside the hostile ones. "
-        f"{figures['hostile_pages']:,} pages of hostile hosts were stored; "
+        f"{number(figures['seconds'])} s with {figures['hosts']} hosts of each kind. Pages stored from the "
+        f"well-behaved hosts: {figures['good_pages_alone']:,} alone, {figures['good_pages_beside']:,} beside the "
+        f"hostile hosts. {figures['hostile_pages']:,} pages of hostile hosts were stored, and "
         f"{figures['readers_killed']} readers were killed."
     )
     rows = [
