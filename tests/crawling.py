@@ -18,8 +18,7 @@ from tenax.database import Admission, UrlHistory
 from tenax.database.sqlite import SqliteDatabase
 from tenax.fetch import Request, Response
 from tenax.fetch.headers import Headers
-from tenax.fetch.pipeline import Pipeline
-from tenax.fetch.visitor import Visitor
+from tenax.fetch.pipeline import Pipeline, Visitor
 from tenax.hosts.records import MemoryHosts, UnsharedHosts
 from tenax.hosts.rules import HostPace
 from tenax.metrics import Metrics

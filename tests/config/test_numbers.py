@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tenax.config import Config
-from tenax.fetch.pipeline import PROBE_TIMEOUT_SECONDS, ROBOTS_TIMEOUT_SECONDS
+from tenax.fetch.host_checks import PROBE_TIMEOUT_SECONDS, ROBOTS_TIMEOUT_SECONDS
 from tenax.fetch.validate import SMALL_BODY_BYTES
 from tenax.hosts.robots import MAX_ROBOTS_BYTES, MAX_ROBOTS_REDIRECTS
 from tenax.hosts.throttle import JITTER, MIN_RATE_PER_MINUTE, RECOVERY_FACTOR

@@ -13,7 +13,8 @@ from tenax.config import CacheConfig, Config, FetchConfig, PolitenessConfig, Sit
 from tenax.fetch import Request, Response
 from tenax.fetch.answer import FetchResult
 from tenax.fetch.headers import Headers
-from tenax.fetch.pipeline import ROBOTS_TIMEOUT_SECONDS, Pipeline
+from tenax.fetch.host_checks import ROBOTS_TIMEOUT_SECONDS
+from tenax.fetch.pipeline import Pipeline
 from tenax.hosts.robots import MAX_ROBOTS_REDIRECTS
 from tenax.model import (
     CanonicalCopy,

@@ -24,8 +24,8 @@ from tenax.database import Admission, Frontier
 from tenax.errors import CommitUnknown, LeaseLost, NoSeedReachable, TenaxError
 from tenax.fetch.answer import FetchResult, RedirectTarget
 from tenax.fetch.body_budget import BodyBudget, MemoryReservation
+from tenax.fetch.pipeline import Visitor, delay_host
 from tenax.fetch.preflight import may_use_canonical_copy
-from tenax.fetch.visitor import Visitor, delay_host
 from tenax.metrics import Metrics
 from tenax.model import (
     Candidate,

@@ -36,10 +36,9 @@ from tenax.fetch.browser import BrowserTransport, browser_install_hint
 from tenax.fetch.curl import CurlTransport, curl_install_hint
 from tenax.fetch.guard import Guard
 from tenax.fetch.http import HttpTransport
-from tenax.fetch.pipeline import Pipeline
+from tenax.fetch.pipeline import Pipeline, Visitor
 from tenax.fetch.proxies import build_proxy_pools
 from tenax.fetch.transports import Transports
-from tenax.fetch.visitor import Visitor
 from tenax.hosts import Hosts, RateLimiter
 from tenax.hosts.limiter.machine import open_rate_limiter
 from tenax.hosts.limiter.process import ProcessRateLimiter

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias, TypeVar, overload
 
-from tenax.config import FetchConfig, sent_user_agent
+from tenax.config import FetchConfig, SiteConfig, sent_user_agent
 from tenax.errors import ConfigError
 from tenax.hosts.robots import OUR_NAMES, product_token
 from tenax.model import Failed, FailureKind, StoredCopy, Value
@@ -74,6 +74,23 @@ def default_headers(fetch: FetchConfig) -> HeaderPairs:
         ("Accept-Language", ACCEPT_LANGUAGE),
         ("Accept-Encoding", ACCEPT_ENCODING),
     )
+
+
+class SiteHeaders:
+    """The headers of sites with their own settings."""
+
+    def __init__(self, default_site: SiteConfig) -> None:
+        self._default_site = default_site
+        self._headers: dict[int, HeaderPairs] = {}
+
+    def get(self, site: SiteConfig) -> HeaderPairs:
+        """Empty if those of the crawl apply."""
+        if site is self._default_site:
+            return ()
+        headers = self._headers.get(id(site))
+        if headers is None:
+            headers = self._headers[id(site)] = default_headers(site.fetch)
+        return headers
 
 
 def robot_names(fetch: FetchConfig) -> frozenset[str]:

@@ -1,47 +1,49 @@
-"""The steps of one fetch; the result is a value.
+"""The steps of one visit, which crawls, the page-fetcher and traces share: fetch, update the host, plan the task.
 
-    preflight (refusal, policy, stored copy) → network, and then the reader validates
+    preflight (refusal, policy, stored copy) → network
 
-Each step may end the fetch with an outcome. Nothing waits here: if the host's robots.txt must be fetched first, or the
-host probed after an outage, that is done, and the task goes back until the host's next request.
+Each step of `Pipeline.fetch` may end the fetch with an outcome, which is a value. Nothing waits here: if the host's
+robots.txt must be fetched first, or the host probed after an outage, that is done (`host_checks`), and the task goes
+back until the host's next request.
+
+The caller decides the outcome of the visit between fetching and `Visitor.finish`: a crawl extracts the page there. It
+also updates the host itself, because the record has its guesses.
 """
 
 from __future__ import annotations
 
 import math
+import random
+from collections.abc import Callable
+from itertools import count
+from typing import NamedTuple
+
+import msgspec
 
 from tenax.clock import Clock
 from tenax.config import FetchConfig, SiteConfig, Sites
 from tenax.fetch import REDIRECT_STATUSES, Request, Response
 from tenax.fetch.answer import (
     FetchResult,
-    Probe,
     RedirectTarget,
     SameUrl,
     Stop,
+    VisitEnd,
     fetch_record,
     next_hop,
     response_outcome,
-    retry_after_seconds,
 )
 from tenax.fetch.body_budget import MemoryReservation
-from tenax.fetch.failures import add_setting_advice, body_limit_setting, is_local_failure, robots_host_failure
-from tenax.fetch.headers import conditional_headers, default_headers, robot_names
+from tenax.fetch.failures import add_setting_advice, body_limit_setting
+from tenax.fetch.headers import SiteHeaders, conditional_headers, robot_names
+from tenax.fetch.host_checks import HostChecks
 from tenax.fetch.preflight import FetchRobots, ProbeHost, cached_outcome, next_policy_step, request_refusal
-from tenax.fetch.transports import Pace, Transports
-from tenax.hosts.robots import (
-    MAX_ROBOTS_BYTES,
-    MAX_ROBOTS_REDIRECTS,
-    RobotsAnswer,
-    RobotsRedirectFailed,
-    RobotsResult,
-    RobotsUnreachable,
-    extend_robots_expiry,
-    make_robots_copy,
-    shorten_robots_retry,
-)
-from tenax.hosts.rules import attribute_failure, should_probe, usual_transport
-from tenax.hosts.throttle import is_unknown_host, pace_seconds, shared_limits
+from tenax.fetch.retry import plan_task, update_host
+from tenax.fetch.transports import FOLLOWUP_PACE, Transports, request_pace
+from tenax.hosts import Hosts
+from tenax.hosts.rules import attribute_failure
+from tenax.hosts.throttle import pace_seconds, shared_limits
+from tenax.logs import logger
 from tenax.model import (
     CanonicalCopy,
     Deferred,
@@ -50,19 +52,18 @@ from tenax.model import (
     Hop,
     HostRecord,
     Outcome,
+    Plan,
     Redirected,
     Refused,
-    RobotsVerdict,
     StoredCopy,
     Task,
     TransportKind,
     Unchanged,
 )
+from tenax.runtime.resources import is_out_of_files
 from tenax.urls.normalize import NormalizeOptions, normalize
 
-ROBOTS_TIMEOUT_SECONDS = 10.0
-PROBE_TIMEOUT_SECONDS = 10.0
-_FOLLOWUP_PACE = Pace(is_followup=True)
+log = logger(__name__)
 
 
 class Pipeline:
@@ -73,8 +74,8 @@ class Pipeline:
         self._clock = clock
         self._sites = sites
         self._normalize_options = options
-        self._default_site = sites.for_host("")
-        self._site_header_cache: dict[int, tuple[tuple[str, str], ...]] = {}
+        self._site_headers = SiteHeaders(sites.for_host(""))
+        self._host_checks = HostChecks(transports, clock, sites, self._site_headers, options)
 
     @property
     def available_transports(self) -> frozenset[TransportKind]:
@@ -119,130 +120,15 @@ class Pipeline:
             return FetchResult(refused, now)
         match next_policy_step(task, host, now, robot_names(site.fetch)):
             case FetchRobots():
-                return await self._fetch_robots_first(host, site, send_by, reservation)
+                return await self._host_checks.fetch_robots(host, site, send_by, reservation)
             case ProbeHost():
-                return await self._probe_host(host, site, send_by, reservation)
+                return await self._host_checks.probe(host, site, send_by, reservation)
             case Deferred() | Refused() as outcome:
                 return FetchResult(outcome, now)
         served = cached_outcome(task, stored_copy, site.cache, now, canonical)
         if served is not None:
             return FetchResult(served, now)
         return await self._fetch_page(task, host, stored_copy, site, send_by, reservation)
-
-    # -- before the page ------------------------------------------------------------------------------------
-
-    async def _probe_host(
-        self, host: HostRecord, site: SiteConfig, send_by: float, reservation: MemoryReservation | None
-    ) -> FetchResult:
-        """Send one HEAD to the root. Any response except that of a broken server means that the host is up."""
-        transport = self._choose_transport(host)
-        timeout = min(PROBE_TIMEOUT_SECONDS, site.fetch.total_timeout_seconds)
-        request = Request(
-            f"{host.origin}/", site.fetch.max_body_bytes, timeout, verify_tls=site.fetch.verify_tls,
-            method="GET" if transport is TransportKind.BROWSER else "HEAD", default_headers=self._site_headers(site),
-            connect_timeout_seconds=site.fetch.connect_timeout_seconds, profile=site.fetch.profile, send_by=send_by,
-            reservation=reservation,
-        )  # fmt: skip
-        answer = await self._transports.get(transport, request, _request_pace(host, site))
-        if isinstance(answer, Failed):
-            answer = add_setting_advice(answer, host.origin)
-        now = self._clock.now()
-        match answer:
-            case Deferred() | Refused():
-                return FetchResult(answer, now)
-            case Failed() if is_local_failure(answer):
-                return FetchResult(answer, now, 1, transport)
-            case Failed(why=why, kind=kind):
-                probe = Probe(kind is FailureKind.INTERNAL, why)  # the response arrived, and broke our code
-            case Response(status=status):
-                probe = Probe(status < 500, f"HTTP {status}")
-        state = "it is back" if probe.is_up else f"still down: {probe.why}"
-        return FetchResult(Deferred(now, f"probe: {state}"), now, 1, transport, probe=probe)
-
-    async def _fetch_robots_first(
-        self, host: HostRecord, site: SiteConfig, send_by: float, reservation: MemoryReservation | None
-    ) -> FetchResult:
-        transport = self._choose_transport(host)
-        answer, requests = await self._fetch_robots(host, site, transport, send_by, reservation)
-        now = self._clock.now()
-        if isinstance(answer, (Refused, Deferred)) or (isinstance(answer, Failed) and is_local_failure(answer)):
-            return FetchResult(answer, now, requests, transport)
-        if isinstance(answer, Failed) and is_unknown_host(answer):
-            # Nothing to remember: there is no host to back off from.
-            return FetchResult(answer, now, requests, transport)
-        result = RobotsUnreachable(answer.why) if isinstance(answer, Failed) else answer
-        copy = make_robots_copy(result, host.robots, site.politeness, now)
-        robots = extend_robots_expiry(copy, host, site.politeness, now, requests, robot_names(site.fetch))
-        probe = Probe(_is_up(result), f"robots.txt: {robots.why or 'it is there'}") if should_probe(host) else None
-        if robots.verdict is not RobotsVerdict.UNREACHABLE:
-            return FetchResult(Deferred(now, "robots.txt was fetched first"), now, requests, transport, robots, probe)
-        outcome = robots_host_failure(answer) if isinstance(answer, Failed) and probe is None else None
-        if outcome is not None and outcome.is_site_wide:
-            robots = shorten_robots_retry(robots, host, site.fetch, now)
-        deferred = Deferred(robots.expires_at, f"robots.txt unreachable: {robots.why}")
-        return FetchResult(outcome or deferred, now, requests, transport, robots, probe)
-
-    async def _fetch_robots(
-        self,
-        host: HostRecord,
-        site: SiteConfig,
-        transport: TransportKind,
-        send_by: float,
-        reservation: MemoryReservation | None,
-    ) -> tuple[RobotsResult | Failed | Refused | Deferred, int]:
-        """Follow the file's redirects, across hosts too (RFC 9309, 2.3.1.2), within each host's rate limit.
-
-        Each host is requested by its own settings: those of the first do not apply to the others.
-        """
-        origin, url = host.origin, f"{host.origin}/robots.txt"
-        chain: tuple[Hop, ...] = ()
-        requests = 0
-        visited: set[str] = set()
-        while True:
-            is_own = origin == host.origin
-            here = site if is_own else self._sites.for_origin(origin)
-            # There is no record of a host met only by redirect: it has its configured rate.
-            keeper = host if is_own else HostRecord(origin=origin, domain="")
-            pace = _FOLLOWUP_PACE if origin in visited else _request_pace(keeper, here, is_followup=bool(chain))
-            visited.add(origin)
-            request = self._robots_request(url, here, send_by, reservation)
-            answer = await self._transports.get(transport, request, pace)
-            if isinstance(answer, Failed):
-                answer = add_setting_advice(answer, origin)
-            if isinstance(answer, Deferred):
-                return answer, requests
-            requests += is_own
-            if chain and (isinstance(answer, Refused) or (isinstance(answer, Failed) and is_unknown_host(answer))):
-                return RobotsUnreachable(f"redirected: {answer.why}"), requests
-            if not isinstance(answer, Response):
-                return answer, requests
-            if answer.status not in REDIRECT_STATUSES:
-                wait = retry_after_seconds(answer, site.fetch.max_retry_after_seconds)
-                return RobotsAnswer(answer.status, answer.body, answer.headers.content_type, wait), requests
-            location, own = answer.headers.get("Location"), (Hop(url, answer.status),)
-            hop = next_hop(
-                own, chain, location, MAX_ROBOTS_REDIRECTS, self._normalize_options, site.fetch.https_domains
-            )
-            if not isinstance(hop, RedirectTarget):
-                return RobotsRedirectFailed(answer.status), requests
-            chain, url, origin = hop.chain, hop.url, hop.origin
-
-    def _robots_request(
-        self, url: str, site: SiteConfig, send_by: float, reservation: MemoryReservation | None
-    ) -> Request:
-        fetch = site.fetch
-        return Request(
-            url,
-            max(fetch.max_body_bytes, MAX_ROBOTS_BYTES + 1),
-            min(ROBOTS_TIMEOUT_SECONDS, fetch.total_timeout_seconds),
-            verify_tls=fetch.verify_tls,
-            default_headers=self._site_headers(site),
-            profile=fetch.profile,
-            connect_timeout_seconds=fetch.connect_timeout_seconds,
-            may_truncate=True,
-            send_by=send_by,
-            reservation=reservation,
-        )
 
     # -- the page -------------------------------------------------------------------------------------------
 
@@ -256,12 +142,12 @@ class Pipeline:
         reservation: MemoryReservation | None,
     ) -> FetchResult:
         """Fetch the page. A redirect to another spelling of the same URL is followed here; any other ends the visit."""
-        transport = self._choose_transport(host, task.transport)
+        transport = self._transports.choose(host, task.transport)
         url, own = task.url, tuple[Hop, ...]()
         while True:
             request = self._page_request(url, task, stored_copy, site, send_by, reservation)
             # The second spelling needs no permit of its own: the host itself asked for it.
-            pace = _FOLLOWUP_PACE if own else _request_pace(host, site)
+            pace = FOLLOWUP_PACE if own else request_pace(host, site)
             answer = await self._transports.get(transport, request, pace)
             if isinstance(answer, Failed):
                 answer = attribute_failure(add_setting_advice(answer, host.origin, body_limit_setting(task)), host)
@@ -327,7 +213,7 @@ class Pipeline:
             fetch.headers_timeout_seconds,
             fetch.body_timeout_seconds,
             verify_tls=fetch.verify_tls,
-            default_headers=self._site_headers(site),
+            default_headers=self._site_headers.get(site),
             connect_timeout_seconds=fetch.connect_timeout_seconds,
             profile=fetch.profile,
             settle_seconds=site.browser.settle_seconds,
@@ -336,19 +222,6 @@ class Pipeline:
             send_by=send_by,
             reservation=reservation,
         )
-
-    def _site_headers(self, site: SiteConfig) -> tuple[tuple[str, str], ...]:
-        """The headers of a site with its own settings; empty if those of the crawl apply."""
-        if site is self._default_site:
-            return ()
-        headers = self._site_header_cache.get(id(site))
-        if headers is None:
-            headers = self._site_header_cache[id(site)] = default_headers(site.fetch)
-        return headers
-
-    def _choose_transport(self, host: HostRecord, preferred: TransportKind | None = None) -> TransportKind:
-        transport = preferred or usual_transport(host, self._clock.now())
-        return transport if transport in self.available_transports else TransportKind.HTTP
 
 
 def _build_result(
@@ -373,22 +246,75 @@ def _has_stored_content(stored_copy: StoredCopy) -> bool:
     return stored_copy.kind is not None or bool(stored_copy.url_list)
 
 
-def _is_up(result: RobotsResult) -> bool:
-    """Whether the host answered, and not as a broken server."""
-    return not isinstance(result, RobotsUnreachable) and result.status < 500
+HostRule = Callable[[HostRecord, VisitEnd], HostRecord]
+"""Computes the record of a host after a visit. `retry.update_host` is one."""
 
 
-def _request_pace(host: HostRecord, site: SiteConfig, *, is_followup: bool = False) -> Pace:
-    pace = pace_seconds(host, site.politeness)
-    if pace == 0:
-        return _FOLLOWUP_PACE if is_followup else Pace()
-    factor = site.politeness.per_ip_rate_factor
-    return Pace(
-        pace,
-        site.politeness.connections_per_host,
-        pace / factor if factor else 0.0,
-        site.fetch.connect_timeout_seconds,
-        site.fetch.max_retry_after_seconds,
-        is_followup,
-        site.politeness.share_rate_limit,
-    )
+class VisitResult(NamedTuple):
+    """What a visit did to its host and to its task."""
+
+    end: VisitEnd
+    """`now` is the time of the plan."""
+    host_before: HostRecord
+    """The record of the host that the visit updated."""
+    host_after: HostRecord
+    host: HostRecord
+    """The latest record of the host: another visit may have updated it since."""
+    plan: Plan
+
+
+class Visitor:
+    """Visits hosts whose records are in `hosts`; used by many visits at once."""
+
+    def __init__(self, pipeline: Pipeline, hosts: Hosts, sites: Sites, clock: Clock) -> None:
+        self.pipeline = pipeline
+        self.hosts = hosts
+        self.sites = sites
+        self.clock = clock
+
+    def site(self, origin: str) -> SiteConfig:
+        return self.sites.for_origin(origin)
+
+    async def finish(
+        self, task: Task, known: HostRecord, answer: FetchResult, outcome: Outcome, rule: HostRule = update_host
+    ) -> VisitResult:
+        """End the visit with this outcome: update the host by the rule, share its backoff, and plan the task.
+
+        The latest record of the host is updated, not `known`, the one that the visit began with.
+        """
+        end = self.visit_end(task, answer, outcome)
+        before = self.hosts.get(task.origin) or known
+        for attempt in count():
+            after = rule(before, end)
+            newer = await self.hosts.store(before, after, attempt)
+            if newer is None:
+                break
+            before = newer
+        return await self.plan(task, end, before, after)
+
+    def visit_end(self, task: Task, answer: FetchResult, outcome: Outcome) -> VisitEnd:
+        """The end of a visit with this outcome, now."""
+        available = self.pipeline.available_transports
+        return VisitEnd(answer, outcome, self.site(task.origin), self.clock.now(), random.random(), available)
+
+    async def plan(self, task: Task, end: VisitEnd, before: HostRecord, after: HostRecord) -> VisitResult:
+        """The last steps of a visit whose host was updated: share its backoff, and plan the task."""
+        await self.pipeline.share_backoff(after, end.site)
+        latest = self.hosts.get(task.origin) or after
+        end = end._replace(now=self.clock.now())
+        return VisitResult(end, before, after, latest, plan_task(task, end, latest.next_at))
+
+    def internal_failure(self, task: Task, error: Exception) -> FetchResult:
+        """The result of a visit that ended with an exception of ours. To be finished with `delay_host`."""
+        if is_out_of_files(error):
+            outcome: Outcome = self.pipeline.defer_for_file_limit()
+        else:
+            log.exception("internal error during visit", url=task.url)
+            outcome = Failed(f"{type(error).__name__} in Tenax itself", FailureKind.INTERNAL)
+        return FetchResult(outcome, self.clock.now())
+
+
+def delay_host(host: HostRecord, end: VisitEnd) -> HostRecord:
+    """Delay the next request to the host by its pace. Nothing else changes, as the host is not to blame."""
+    next_at = end.answer.answered_at + pace_seconds(host, end.site.politeness)
+    return msgspec.structs.replace(host, next_at=max(host.next_at, next_at))

@@ -6,13 +6,16 @@ import asyncio
 from collections.abc import Mapping
 
 from tenax.clock import Clock
+from tenax.config import SiteConfig
 from tenax.fetch import Request, Response, Transport
 from tenax.fetch.answer import retry_after_seconds
 from tenax.fetch.failures import is_file_limit_failure, late_deferral
 from tenax.fetch.guard import Guard, parse_target
 from tenax.hosts import Permit, RateLimiter, host_key
 from tenax.hosts.limiter.process import RequestInterval
-from tenax.model import Deferred, Failed, Refused, TransportKind, Value
+from tenax.hosts.rules import usual_transport
+from tenax.hosts.throttle import pace_seconds
+from tenax.model import Deferred, Failed, HostRecord, Refused, TransportKind, Value
 from tenax.runtime.resources import FILE_RETRY_SECONDS, FileLimit
 
 _BACKOFF_STATUSES = frozenset({429, 503})
@@ -33,6 +36,26 @@ class Pace(Value, frozen=True):
     """The host's previous response asked for this request, in the same visit: it is not delayed."""
     shares_rate_limit: bool = True
     """False: the rate limit is not shared with other crawls on this machine, only through Redis."""
+
+
+FOLLOWUP_PACE = Pace(is_followup=True)
+
+
+def request_pace(host: HostRecord, site: SiteConfig, *, is_followup: bool = False) -> Pace:
+    """The rate limits of a request to this host."""
+    pace = pace_seconds(host, site.politeness)
+    if pace == 0:
+        return FOLLOWUP_PACE if is_followup else Pace()
+    factor = site.politeness.per_ip_rate_factor
+    return Pace(
+        pace,
+        site.politeness.connections_per_host,
+        pace / factor if factor else 0.0,
+        site.fetch.connect_timeout_seconds,
+        site.fetch.max_retry_after_seconds,
+        is_followup,
+        site.politeness.share_rate_limit,
+    )
 
 
 class Transports:
@@ -60,6 +83,7 @@ class Transports:
         self._in_flight = 0
         self._start_lock = asyncio.Lock()
         self.available = frozenset(transports)
+        """The installed transports."""
 
     async def get(self, kind: TransportKind, request: Request, pace: Pace) -> Response | Failed | Refused | Deferred:
         """The response by this transport, or by plain HTTP if it is not installed. Deferred: nothing was sent."""
@@ -73,6 +97,11 @@ class Transports:
         if isinstance(answer, Deferred):
             self._interval.cancel()
         return answer
+
+    def choose(self, host: HostRecord, preferred: TransportKind | None = None) -> TransportKind:
+        """The transport for a request to this host, if it is installed."""
+        kind = preferred or usual_transport(host, self._clock.now())
+        return kind if kind in self.available else TransportKind.HTTP
 
     @property
     def max_concurrent_visits(self) -> int:

@@ -14,8 +14,7 @@ from tenax.crawl.rules import load_rules
 from tenax.crawl.wiring import build_app, build_transports, open_clock, open_database
 from tenax.events.kafka import KafkaProducer
 from tenax.fetch.body_budget import BodyBudget
-from tenax.fetch.pipeline import Pipeline
-from tenax.fetch.visitor import Visitor
+from tenax.fetch.pipeline import Pipeline, Visitor
 from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import BestEffortRedis, RedisHosts, RedisRateLimiter, redis_clock_offset
 from tenax.metrics import Metrics

@@ -20,8 +20,8 @@ from tenax.errors import UsageError
 from tenax.fetch.answer import FetchResult
 from tenax.fetch.guard import Guard, parse_origin
 from tenax.fetch.headers import robot_names
+from tenax.fetch.pipeline import Visitor, VisitResult
 from tenax.fetch.preflight import cached_outcome, next_policy_step
-from tenax.fetch.visitor import Visitor, VisitResult
 from tenax.model import (
     Deferred,
     Failed,

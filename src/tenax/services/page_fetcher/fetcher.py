@@ -14,8 +14,8 @@ from tenax.clock import Clock
 from tenax.config import PageFetcherConfig
 from tenax.errors import TenaxError
 from tenax.fetch.body_budget import BodyBudget, MemoryReservation
+from tenax.fetch.pipeline import Visitor, VisitResult, delay_host
 from tenax.fetch.retry import update_host
-from tenax.fetch.visitor import Visitor, VisitResult, delay_host
 from tenax.hosts import Hosts
 from tenax.hosts.rules import should_probe
 from tenax.logs import logger

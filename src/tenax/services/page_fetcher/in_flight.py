@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tenax.clock import Clock
 from tenax.config import PageFetcherConfig
-from tenax.fetch.visitor import Visitor
+from tenax.fetch.pipeline import Visitor
 from tenax.hosts.rules import HostPace
 from tenax.logs import logger
 from tenax.metrics import Histogram
