@@ -164,8 +164,8 @@ require_native() {
   _has_native || fail "the tests need the native code: $(_run_build)"
 }
 
-# The stamp lists the compiled sources with their sizes and times. After a failure it also lists the compilers: a new one
-# is tried, and those that failed are not tried at every start.
+# The stamp lists the compiled sources, and the modules whose constants they use, with their sizes and times. After a
+# failure it also lists the compilers: a new one is tried, and those that failed are not tried at every start.
 _native_is_current() {
   local stamp=$root/.venv/native.tried compilers=""
   _has_native || compilers=$(_compilers)
@@ -173,7 +173,12 @@ _native_is_current() {
 }
 
 _native_sources() {
-  stat -c '%n %s %y' -- "$native"/*.[ch] "$native/build.py"
+  local file files=()
+  for file in "$native"/*.[ch] "$root"/src/tenax/{model,extract,extract/*}/*.py; do
+    # That header is generated from the modules.
+    [[ $file == */constants.h || ! -e $file ]] || files+=("$file")
+  done
+  stat -c '%n %s %y' -- "${files[@]}"
 }
 
 _has_native() {

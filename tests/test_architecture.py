@@ -129,7 +129,11 @@ ASYNC_IN_PURE = {
 }
 
 # Modules that build the native library before Tenax runs, and the only name that others may import from each.
-BUILD_MODULES = {"tenax.extract.native.build": "library_path", "tenax.extract.native.make_unicode": None}
+BUILD_MODULES = {
+    "tenax.extract.native.build": "library_path",
+    "tenax.extract.native.make_constants": None,
+    "tenax.extract.native.make_unicode": None,
+}
 NATIVE = SOURCE / "tenax" / "extract" / "native"
 
 # The only modules that may import a library, so that it can be replaced.

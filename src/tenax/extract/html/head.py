@@ -29,7 +29,8 @@ _FEED_TYPES: Final = frozenset(
 )
 _MAX_SCRIPT_CHARS: Final = 1_000_000
 _SCRIPT_DATE_WORDS: Final = ("ublish", "reated")
-_SCRIPT_DATE = re.compile(r"[a-zA-Z_]{0,8}[\"']?\s?:\s?[\"'](\d[^\"']{7,30})")
+_MAX_DATE_NAME_LETTERS: Final = 8
+_SCRIPT_DATE = re.compile(rf"[a-zA-Z_]{{0,{_MAX_DATE_NAME_LETTERS}}}[\"']?\s?:\s?[\"'](\d[^\"']{{7,30}})")
 """Follows one of these words where it names a date."""
 
 

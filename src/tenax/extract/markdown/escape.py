@@ -15,9 +15,15 @@ _SPECIAL_CHARS = re.compile(r"[\\`*\[\]~]|<(?=[a-zA-Z/!?]|$)|&(?=[a-zA-Z#]|$)|(?
 # Shared strings, because there may be millions of them.
 _ESCAPES: Final = {char: f"\\{char}" for char in "\\`*[]~<&_"}
 _LINE_START_CHARS = frozenset("#>+-=:|0123456789")
-_LINE_START = re.compile(r"(?=#{1,6}(?:\s|$)|>|[-+](?:\s|$)|=+\s*$|[-:|][-:|\s]*$)|(\d{1,9})(?=[.)](?:\s|$))")
+_MAX_HEADING_HASHES: Final = 6
+_MAX_ITEM_DIGITS: Final = 9
+_LINE_START = re.compile(
+    rf"(?=#{{1,{_MAX_HEADING_HASHES}}}(?:\s|$)|>|[-+](?:\s|$)|=+\s*$|[-:|][-:|\s]*$)"
+    rf"|(\d{{1,{_MAX_ITEM_DIGITS}}})(?=[.)](?:\s|$))"
+)
 _CLOSING_HASHES = re.compile(r"(?:^|(?<=\s))(?=#+$)")
 _BACKTICKS = re.compile("`+")
+_MIN_FENCE: Final = 3
 _MAX_RAW_HREF_CHARS = 2 * MAX_HREF_CHARS
 _PUNCTUATION: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
@@ -59,7 +65,7 @@ def format_code_span(text: str) -> str:
 
 def format_code_block(code: str, language: str) -> str:
     """Code with its lines as written."""
-    fence = "`" * max(3, _longest_backticks(code) + 1)
+    fence = "`" * max(_MIN_FENCE, _longest_backticks(code) + 1)
     return f"{fence}{language}\n{code}\n{fence}"
 
 

@@ -38,8 +38,10 @@ MAX_IMAGE_STEPS: Final = 24
 
 _HR, _CODE, _A, _NOSCRIPT = map(tag_number, ("hr", "code", "a", "noscript"))
 _SEPARATORS = re.compile(r"[\x1c-\x1f]")  # white space in Python and in blocks
+_MAX_LANGUAGE_CHARS: Final = 30
 _CODE_LANGUAGE = re.compile(
-    r"(?:^|\s)(?:language|lang|highlight-source|highlight)-(?!(?:none|default)(?:\s|$))([\w+#.-]{1,30})(?=\s|$)"
+    r"(?:^|\s)(?:language|lang|highlight-source|highlight)-(?!(?:none|default)(?:\s|$))"
+    rf"([\w+#.-]{{1,{_MAX_LANGUAGE_CHARS}}})(?=\s|$)"
 )
 
 

@@ -102,6 +102,7 @@ def _count_shared(one: Containers, other: Containers) -> int:
 MAX_HEADING_CHARS: Final = 400
 MAX_HEADING_BLOCKS: Final = 4
 """A longer heading is an article inside a heading that was never closed."""
+_MAX_START_DIGITS: Final = 8
 
 _HEADING_LEVELS: Final = {tag_number(f"h{level}"): level for level in range(1, 7)}
 _PREFORMATTED_TAGS: Final = frozenset(map(tag_number, ("pre", "listing", "xmp", "plaintext")))
@@ -185,7 +186,7 @@ class BlockContexts:
         number = self._next_numbers.get(parent)
         if number is None:
             start = self._blocks.walk.box_nodes[parent].attributes.get("start") or ""
-            number = int(start) if start.isascii() and start.isdecimal() and len(start) < 9 else 1
+            number = int(start) if start.isascii() and start.isdecimal() and len(start) <= _MAX_START_DIGITS else 1
         self._next_numbers[parent] = number + 1
         return (*containers, Container(parent, number))
 

@@ -13,6 +13,7 @@ MAX_ROWS: Final = 2_000
 """A larger table is rendered cell by cell."""
 MAX_CELL_CHARS: Final = 600
 MAX_CELL_BLOCKS: Final = 8
+_MAX_SPAN_DIGITS: Final = 5
 
 _TR, _TD, _TH, _THEAD, _CAPTION = map(tag_number, ("tr", "td", "th", "thead", "caption"))
 _NEVER_IN_TABLE: Final = frozenset(
@@ -85,7 +86,7 @@ def _cell_spans(cell: Node) -> tuple[int, int]:
 
 
 def _parse_span(text: str | None, max_span: int) -> int:
-    return min(max(int(text[:5]), 1), max_span) if text and text.isascii() and text.isdecimal() else 1
+    return min(max(int(text[:_MAX_SPAN_DIGITS]), 1), max_span) if text and text.isascii() and text.isdecimal() else 1
 
 
 def _count_kept(blocks: Blocks, kept_before: Sequence[int], box: int) -> int:

@@ -13,6 +13,7 @@ MAX_HREF_CHARS: Final = 4_096
 MAX_CANDIDATES: Final = 30
 SMALL_PIXELS: Final = 150
 """An image declared smaller than this on either side is an icon or a portrait."""
+_MAX_SIZE_DIGITS: Final = 9
 
 _SOURCE_ATTRIBUTES: Final = ("src", "data-src", "data-lazy-src", "data-original", "data-url")
 _DECORATION = re.compile(
@@ -57,6 +58,6 @@ def _image_href(attributes: Mapping[str, str | None]) -> str:
 def _is_small(attributes: Mapping[str, str | None]) -> bool:
     for side in ("width", "height"):
         size = (attributes.get(side) or "").strip().removesuffix("px")
-        if size.isdecimal() and int(size[:9]) < SMALL_PIXELS:
+        if size.isdecimal() and int(size[:_MAX_SIZE_DIGITS]) < SMALL_PIXELS:
             return True
     return False

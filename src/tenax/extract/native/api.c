@@ -6,9 +6,6 @@
 #include "text.h"
 #include "unicode.h"
 
-#define MAX_TEXT_CHARS 2000000
-#define MIN_ABSTRACT_CHARS 40
-#define MAX_ABSTRACT_CHARS 10000
 #define ANSWER_BYTES 32768
 #define LINES_BYTES 1024
 
@@ -83,7 +80,7 @@ EXPORT size_t native_skim(Page *page, const uint8_t **answer)
     Text text = visible_text(&page->arena, &page->walk);
     Pack pack = pack_begin(&page->arena, text.size + ANSWER_BYTES);
     pack_array(&pack, 2);
-    pack_text(&pack, first_characters(text, MAX_TEXT_CHARS));
+    pack_text(&pack, first_characters(text, VISIBLE_MAX_TEXT_CHARS));
     pack_links(page, &pack);
     return set_answer(&pack, answer);
 }
@@ -112,9 +109,9 @@ static Text first_paragraph(Page *page)
 {
     const Blocks *blocks = &page->blocks;
     for (uint32_t n = 0; n < blocks->texts.count; n++)
-        if (page->selection.kept.at[n] && blocks->lengths.at[n] > MIN_ABSTRACT_CHARS &&
+        if (page->selection.kept.at[n] && blocks->lengths.at[n] > SELECT_MIN_ABSTRACT_CHARS &&
             !is_heading_class(AT(&page->arena, page->layout.tags, n)))
-            return first_characters(collapse_spaces(&page->arena, blocks->texts.at[n]), MAX_ABSTRACT_CHARS);
+            return first_characters(collapse_spaces(&page->arena, blocks->texts.at[n]), SELECT_MAX_ABSTRACT_CHARS);
     return (Text){NULL, 0};
 }
 
@@ -153,7 +150,7 @@ EXPORT size_t native_read(Page *page, const uint8_t *title, uint32_t title_size,
     article = is_clean ? article : strip_controls(&page->arena, article);
     Pack pack = pack_begin(&page->arena, (size_t)text.size + article.size + ANSWER_BYTES);
     pack_array(&pack, 10);
-    pack_text(&pack, first_characters(text, MAX_TEXT_CHARS));
+    pack_text(&pack, first_characters(text, VISIBLE_MAX_TEXT_CHARS));
     pack_bool(&pack, is_clean);
     if (page->blocks.is_cut)
         pack_int(&pack, page->blocks.texts.count);

@@ -2,9 +2,6 @@
 #include "text.h"
 #include "unicode.h"
 
-#define FOREIGN_BYTES 1.25
-#define MIN_SENTENCE_WORDS 3
-
 /* Counts in a text of a Latin script: bytes that do not begin a character, spaces, and punctuation. */
 typedef struct {
     uint32_t tails, spaces, pauses;
@@ -43,7 +40,7 @@ static void add_block(Page *page, uint32_t begin, uint32_t end, uint32_t run)
     ADD(arena, blocks->boxes, AT(arena, page->walk.run_boxes, run));
     ADD(arena, blocks->chars, length);
     ADD(arena, blocks->words, words);
-    ADD(arena, blocks->pauses, words > MIN_SENTENCE_WORDS ? counts.pauses : 0);
+    ADD(arena, blocks->pauses, words > BLOCKS_MIN_SENTENCE_WORDS ? counts.pauses : 0);
 }
 
 /* Blocks begin where runs and paragraphs do; text before the first run is no block. */
@@ -55,15 +52,15 @@ static void split_into_blocks(Page *page, const Numbers *marks)
     const Walk *walk = &page->walk;
     uint32_t runs = walk->run_starts.count;
     for (uint32_t n = 0, run = 0, parts = 0; n < marks->count; n++) {
-        if (marked[marks->at[n]] == RUN) {
+        if (marked[marks->at[n]] == VISIBLE_RUN_MARK) {
             ADD(arena, blocks->first_of_run, blocks->texts.count);
-            blocks->is_cut = blocks->texts.count >= MAX_BLOCKS || (walk->is_full && run == walk->scored_runs);
+            blocks->is_cut = blocks->texts.count >= BLOCKS_MAX_BLOCKS || (walk->is_full && run == walk->scored_runs);
             if (blocks->is_cut)
                 break;
             run++;
             parts = 0;
         }
-        if (run > 0 && parts++ < MAX_BLOCKS)
+        if (run > 0 && parts++ < BLOCKS_MAX_BLOCKS)
             add_block(page, marks->at[n] + 1, n + 1 < marks->count ? marks->at[n + 1] : blocks->marked.size, run - 1);
     }
     /* Runs beyond the limit have no blocks. */
@@ -81,7 +78,7 @@ static uint32_t line_length(const Walk *walk, uint32_t start, uint32_t stop)
     for (uint32_t n = start; n < stop; n++) {
         const uint8_t *at = walk->fragments.at[n].at, *end = at + walk->fragments.at[n].size;
         while (at < end) {
-            uint32_t space = *at == BREAK ? 1 : space_at(at, end);
+            uint32_t space = *at == TREE_BREAK ? 1 : space_at(at, end);
             if (space) {
                 at += space;
                 is_spaced = true;
@@ -176,7 +173,7 @@ static bool is_sentence_punctuation(uint32_t character)
 static bool is_non_latin(Text marked)
 {
     uint32_t chars = count_characters(marked);
-    return marked.size != chars && (double)marked.size > FOREIGN_BYTES * (double)chars;
+    return marked.size != chars && (double)marked.size > BLOCKS_NON_LATIN_BYTES_PER_CHAR * (double)chars;
 }
 
 static void count_non_latin(Blocks *blocks, uint32_t block)
@@ -209,7 +206,7 @@ static void compute_prefix_sums(Page *page)
         blocks->links_before.at[n + 1] = blocks->links_before.at[n] + linked;
         blocks->punctuation_before.at[n + 1] = blocks->punctuation_before.at[n] + blocks->pauses.at[n];
         blocks->long_blocks_before.at[n + 1] =
-            blocks->long_blocks_before.at[n] + (chars >= LONG_CHARS && (uint64_t)2 * linked < chars);
+            blocks->long_blocks_before.at[n] + (chars >= BLOCKS_LONG_BLOCK_CHARS && (uint64_t)2 * linked < chars);
     }
 }
 

@@ -7,7 +7,8 @@ The name of the library contains a digest of its sources and compiler flags, so 
 loaded. A wheel contains the library under a plain name, without the sources.
 
 The library classifies and lowers characters as this Python does: if the tables among the sources are for another
-version of Unicode, new ones are generated.
+version of Unicode, new ones are generated. The constants that it shares with Python are generated at every build, and
+written beside the sources if they have changed.
 """
 
 # Imports for compiling are local: usually there is nothing to compile, and `library_path` is called at every start.
@@ -24,6 +25,7 @@ SOURCE_DIR = Path(__file__).resolve().parent
 WHEEL_LIBRARY_NAME = "libtenax.so"
 LOG_NAME = "libtenax.log"
 UNICODE_TABLES_NAME = "unicode_data.h"
+CONSTANTS_NAME = "constants.h"
 NO_COMPILER = 3
 BUILD_FAILED = 1
 
@@ -82,6 +84,10 @@ def build(out: Path = SOURCE_DIR, *, cc: str | None = None, is_checked: bool = F
     sources = read_sources(SOURCE_DIR)
     if not sources:
         raise CompileError(f"there are no C files in {SOURCE_DIR}")
+    if header := _make_constants():
+        sources = dict(sorted({**sources, CONSTANTS_NAME: header}.items()))
+        if out == SOURCE_DIR:
+            _write_constants(header)
     path = out / library_name(sources, is_checked=is_checked)
     if not path.exists():
         _build(sources, path, cc, is_checked)
@@ -107,14 +113,33 @@ def _build(sources: dict[str, bytes], path: Path, cc: str | None, is_checked: bo
     (path.parent / LOG_NAME).unlink(missing_ok=True)
 
 
+def _make_constants() -> bytes:
+    """The header; empty without its generator."""
+    return _generate("make_constants.py").encode() if (SOURCE_DIR / "make_constants.py").exists() else b""
+
+
+def _write_constants(header: bytes) -> None:
+    import tempfile
+
+    written = SOURCE_DIR / CONSTANTS_NAME
+    if written.exists() and written.read_bytes() == header:
+        return
+    with tempfile.TemporaryDirectory(prefix=".building-", dir=SOURCE_DIR) as build_dir:
+        Path(build_dir, CONSTANTS_NAME).write_bytes(header)
+        Path(build_dir, CONSTANTS_NAME).replace(written)
+
+
 def _make_unicode_tables(tables: Path) -> None:
     """Generate them, unless there are none or they match this Python's Unicode version."""
-    if not tables.exists() or f'"{unicodedata.unidata_version}"' in tables.read_text():
-        return
-    status, output = _run([sys.executable, "-I", str(SOURCE_DIR / "make_unicode.py")], tables.parent)
+    if tables.exists() and f'"{unicodedata.unidata_version}"' not in tables.read_text():
+        tables.write_text(_generate("make_unicode.py"))
+
+
+def _generate(script: str) -> str:
+    status, output = _run([sys.executable, "-I", str(SOURCE_DIR / script)], SOURCE_DIR)
     if status:
-        raise CompileError(f"the Unicode tables cannot be generated: {output.strip().rpartition(os.linesep)[2]}")
-    tables.write_text(output)
+        raise CompileError(f"{script} fails: {output.strip().rpartition(os.linesep)[2]}")
+    return output
 
 
 def _find_compiler_commands() -> Iterator[str]:

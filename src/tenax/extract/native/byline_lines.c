@@ -2,15 +2,6 @@
 #include "page.h"
 #include "unicode.h"
 
-#define TEXT_CHARS 100000
-#define MAX_TITLE_MATCHES 3
-#define NEAR_CHARS 2000
-#define LINES_AFTER_TITLE 15            /* lines after the title that may contain a date */
-#define LINES_BEFORE_TITLE 4
-#define LINE_CHARS 120
-#define BEGINNING_CHARS 30
-#define SHORT_CHARS 50
-#define MAX_LONE_DATES 3
 #define POSITIONS_AT_ONCE 64            /* positions compared at once */
 
 static Text line_at(const uint8_t *at, const uint8_t *end)
@@ -21,16 +12,16 @@ static Text line_at(const uint8_t *at, const uint8_t *end)
 
 static void add_line(Arena *arena, Texts *lines, Text line)
 {
-    bool is_long = line.size > LINE_CHARS && count_characters(line) > LINE_CHARS;
-    ADD(arena, *lines, is_long ? first_characters(line, BEGINNING_CHARS) : line);
+    bool is_long = line.size > AUTHORS_MAX_LINE_CHARS && count_characters(line) > AUTHORS_MAX_LINE_CHARS;
+    ADD(arena, *lines, is_long ? first_characters(line, AUTHORS_CUT_LINE_CHARS) : line);
 }
 
 /* The lines that begin within the character limit after the title. */
 static void add_after(Arena *arena, Texts *lines, Text rest)
 {
-    rest = first_characters(rest, NEAR_CHARS);
+    rest = first_characters(rest, AUTHORS_NEARBY_CHARS);
     const uint8_t *at = rest.at, *end = rest.at + rest.size;
-    for (uint32_t n = 0; n < LINES_AFTER_TITLE; n++) {
+    for (uint32_t n = 0; n < AUTHORS_LINES_AFTER_TITLE; n++) {
         at += line_at(at, end).size;
         if (at == end)
             return;
@@ -43,11 +34,11 @@ static void add_after(Arena *arena, Texts *lines, Text rest)
 static void add_before(Arena *arena, Texts *lines, Text before)
 {
     const uint8_t *begin = before.at + before.size, *end = begin;
-    for (uint32_t n = 0; n < NEAR_CHARS && begin > before.at; n++)
+    for (uint32_t n = 0; n < AUTHORS_NEARBY_CHARS && begin > before.at; n++)
         do
             begin--;
         while (begin > before.at && (*begin & 0xC0) == 0x80);
-    for (uint32_t n = 0; n <= LINES_BEFORE_TITLE; n++) {
+    for (uint32_t n = 0; n <= AUTHORS_LINES_BEFORE_TITLE; n++) {
         const uint8_t *at = end;
         while (at > begin && at[-1] != '\n')
             at--;
@@ -136,8 +127,10 @@ static void add_around(Arena *arena, Texts *lines, Text text, uint32_t position)
 static void add_around_ascii(Arena *arena, Texts *lines, Text text, Text title)
 {
     uint32_t at = find_in_either_case(text, title, 0);
-    for (uint32_t n = 0; n < MAX_TITLE_MATCHES && at != UINT32_MAX; n++, at = find_in_either_case(text, title, at + 1))
+    for (uint32_t n = 0; n < AUTHORS_MAX_TITLE_MATCHES && at != UINT32_MAX; n++) {
         add_around(arena, lines, text, at);
+        at = find_in_either_case(text, title, at + 1);
+    }
 }
 
 static void add_around_any(Arena *arena, Texts *lines, Text text, Text title)
@@ -145,13 +138,13 @@ static void add_around_any(Arena *arena, Texts *lines, Text text, Text title)
     Text lower = lowered(arena, text);
     uint32_t at = find(lower, title, 0);
     /* As in Python: the position in the text is the number of characters before it in lower case. */
-    for (uint32_t n = 0; n < MAX_TITLE_MATCHES && at != UINT32_MAX; n++, at = find(lower, title, at + 1))
+    for (uint32_t n = 0; n < AUTHORS_MAX_TITLE_MATCHES && at != UINT32_MAX; n++, at = find(lower, title, at + 1))
         add_around(arena, lines, text, first_characters(text, count_characters((Text){lower.at, at})).size);
 }
 
 void pack_byline_lines(Page *page, Text title, Pack *pack)
 {
-    Text text = first_characters(page->text, TEXT_CHARS);
+    Text text = first_characters(page->text, AUTHORS_MAX_TEXT_CHARS);
     Texts lines = {0};
     if (title.size > 0 && is_ascii(title) && !contains_ascii_when_lower(text))
         add_around_ascii(&page->arena, &lines, text, title);
@@ -211,19 +204,19 @@ static Text line_around(const uint8_t *begin, const uint8_t *position, const uin
 
 void pack_lines_with_years(Page *page, Pack *pack)
 {
-    Text text = first_characters(page->text, TEXT_CHARS);
+    Text text = first_characters(page->text, AUTHORS_MAX_TEXT_CHARS);
     const uint8_t *at = text.at, *end = text.at + text.size;
     Texts lines = {0};
     uint32_t years = 0;
-    for (; years <= MAX_LONE_DATES && at < end && (at = find_century(at, end)) != NULL; at++) {
+    for (; years <= AUTHORS_MAX_LONE_DATES && at < end && (at = find_century(at, end)) != NULL; at++) {
         Text line = line_around(text.at, at, end);
         at = line.at + line.size;
-        if (count_characters(line) > SHORT_CHARS)
+        if (count_characters(line) > AUTHORS_MAX_DATE_LINE_CHARS)
             continue;
         ADD(&page->arena, lines, line);
         years += count_certain_years(line);
     }
     /* With more than a few, Python returns nothing. */
-    lines.count = years > MAX_LONE_DATES ? 0 : lines.count;
+    lines.count = years > AUTHORS_MAX_LONE_DATES ? 0 : lines.count;
     pack_lines(pack, &lines);
 }

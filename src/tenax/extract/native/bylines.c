@@ -4,9 +4,9 @@
  * a false positive is allowed here, such as a word in the other case, but a false negative is not. */
 #include "links.h"
 
-/* The clauses of authors.AUTHOR_SELECTORS and authors.DATE_SELECTORS, in their order. */
-enum { ITEM_AUTHOR, REL_AUTHOR, CLASS_BYLINE, CLASS_AUTHOR, CLASS_USERNAME, HREF_AUTHOR,
-       TAG_OF_TIME, ITEM_PUBLISHED, ITEM_CREATED, CLASS_DATE, CLASS_PUBLI, CLASS_POSTED };
+/* The bits of the clauses: first those of authors.AUTHOR_SELECTORS, then those of authors.DATE_SELECTORS. */
+#define AUTHOR_BIT(is_there, clause) ((uint32_t)(is_there) << AUTHOR_SELECTOR_##clause)
+#define DATE_BIT(is_there, clause) ((uint32_t)(is_there) << (AUTHOR_SELECTOR_COUNT + DATE_SELECTOR_##clause))
 
 /* Whether a word is there, ignoring case. */
 static bool is_at(const uint8_t *at, const uint8_t *end, const char *word)
@@ -21,15 +21,15 @@ static uint32_t word_clauses(const uint8_t *at, const uint8_t *end)
 {
     switch (*at | 0x20) {
     case 'a':
-        return (uint32_t)is_at(at, end, "author") << CLASS_AUTHOR;
+        return AUTHOR_BIT(is_at(at, end, "author"), class_author_i);
     case 'b':
-        return (uint32_t)is_at(at, end, "byline") << CLASS_BYLINE;
+        return AUTHOR_BIT(is_at(at, end, "byline"), class_byline_i);
     case 'd':
-        return (uint32_t)is_at(at, end, "date") << CLASS_DATE;
+        return DATE_BIT(is_at(at, end, "date"), class_date_i);
     case 'p':
-        return (uint32_t)is_at(at, end, "publi") << CLASS_PUBLI | (uint32_t)is_at(at, end, "posted") << CLASS_POSTED;
+        return DATE_BIT(is_at(at, end, "publi"), class_publi_i) | DATE_BIT(is_at(at, end, "posted"), class_posted_i);
     default:
-        return (uint32_t)is_at(at, end, "username") << CLASS_USERNAME;
+        return AUTHOR_BIT(is_at(at, end, "username"), class_username_i);
     }
 }
 
@@ -55,9 +55,9 @@ static uint32_t class_clauses(Text class)
 
 static uint32_t item_clauses(Text item)
 {
-    return (uint32_t)contains_ignoring_case(item, "author") << ITEM_AUTHOR |
-           (uint32_t)contains_ignoring_case(item, "datepublished") << ITEM_PUBLISHED |
-           (uint32_t)contains_ignoring_case(item, "datecreated") << ITEM_CREATED;
+    return AUTHOR_BIT(contains_ignoring_case(item, "author"), itemprop_author) |
+           DATE_BIT(contains_ignoring_case(item, "datepublished"), itemprop_datePublished) |
+           DATE_BIT(contains_ignoring_case(item, "datecreated"), itemprop_dateCreated);
 }
 
 static bool leads_to_author(Text href)
@@ -71,7 +71,7 @@ static bool leads_to_author(Text href)
 
 static uint32_t element_clauses(const Node *element)
 {
-    uint32_t clauses = element->tag == TAG_time ? 1u << TAG_OF_TIME : 0;
+    uint32_t clauses = DATE_BIT(element->tag == TAG_time, time);
     Attribute *one = NULL;
     Text name, value;
     while (each_attribute(element, &one, &name, &value)) {
@@ -80,10 +80,10 @@ static uint32_t element_clauses(const Node *element)
         else if (text_is(name, "itemprop"))
             clauses |= item_clauses(value);
         else if (text_is(name, "rel"))
-            clauses |= (uint32_t)contains_ignoring_case(value, "author") << REL_AUTHOR;
+            clauses |= AUTHOR_BIT(contains_ignoring_case(value, "author"), rel_author);
         /* In a selector, the links of a drawing have an href too. */
         else if (element->tag == TAG_a && (text_is(name, "href") || text_is(name, "xlink:href")))
-            clauses |= (uint32_t)leads_to_author(value) << HREF_AUTHOR;
+            clauses |= AUTHOR_BIT(leads_to_author(value), a_href_author);
     }
     return clauses;
 }

@@ -7,9 +7,8 @@
 #include "table.h"
 #include "unicode.h"
 
-#define FIRST_LETTERS 2
 #define LETTER_BITS 5           /* that distinguish the letters of ASCII, ignoring case */
-#define PAIRS (1 << FIRST_LETTERS * LETTER_BITS)
+#define PAIRS (1 << CLASS_HINTS_PREFIX_LETTERS * LETTER_BITS)
 
 typedef struct {
     const uint8_t *letters;
@@ -106,7 +105,7 @@ static void read_patterns(Reader *from)
         pattern->letters = letters.at;
         pattern->size = letters.size;
         pattern->is_last = true;
-        if (pattern->size < FIRST_LETTERS)
+        if (pattern->size < CLASS_HINTS_PREFIX_LETTERS)
             continue;
         uint16_t *first = &words.first_pattern[pattern_pair(pattern)];
         if (*first == 0)
@@ -224,7 +223,7 @@ static bool is_in(const HintPattern *pattern, const uint8_t *word, uint32_t size
 {
     if (pattern->size > size - at || (pattern->is_at_start && at) || (pattern->is_at_end && at + pattern->size < size))
         return false;
-    for (uint32_t index = FIRST_LETTERS; index < pattern->size; index++)
+    for (uint32_t index = CLASS_HINTS_PREFIX_LETTERS; index < pattern->size; index++)
         if (letter_bits(word[at + index]) != letter_bits(pattern->letters[index]))
             return false;
     return true;
@@ -234,7 +233,7 @@ static bool is_in(const HintPattern *pattern, const uint8_t *word, uint32_t size
 static uint32_t find_word_hints(const uint8_t *word, uint32_t size)
 {
     uint32_t found = 0, pair = letter_bits(word[0]);
-    for (uint32_t at = 0; at + FIRST_LETTERS <= size; at++) {
+    for (uint32_t at = 0; at + CLASS_HINTS_PREFIX_LETTERS <= size; at++) {
         pair = (pair << LETTER_BITS | letter_bits(word[at + 1])) % PAIRS;
         if (words.first_pattern[pair] == 0)
             continue;

@@ -10,13 +10,11 @@
 
 #include <stdlib.h>
 
-#define LEAF UINT16_MAX     /* a leaf has no feature */
 #define MAX_LEAVES 64      /* of a tree: bits of a number */
 #define MAX_KINDS 16
 #define MAX_EXITS 64
 #define LANES 8             /* rows side by side */
 #define TREES_AT_ONCE 16    /* this many, and a group of rows, stay in the cache */
-#define PAGE_BLOCKS 3       /* the index of "page blocks" in layout.PAGE_FEATURES */
 
 typedef struct {
     double threshold;
@@ -83,7 +81,7 @@ static bool next_node(Source *from, uint16_t *feature, double *value)
     uint16_t sign;
     if (!next_sign(from, feature) || from->value_at == from->value_count)
         return false;
-    if (*feature != LEAF && (!next_sign(from, &sign) || sign != LEAF))
+    if (*feature != PACKED_TABLES_VALUE_SIGN && (!next_sign(from, &sign) || sign != PACKED_TABLES_VALUE_SIGN))
         return false;
     memcpy(value, from->values + from->value_at++ * sizeof *value, sizeof *value);
     return true;
@@ -123,7 +121,7 @@ static bool read_draft(Source *from, Draft *draft, uint32_t numbers)
     do {
         if (!next_node(from, &feature, &value))
             return false;
-        if (feature == LEAF) {
+        if (feature == PACKED_TABLES_VALUE_SIGN) {
             add_leaf(draft, value);
             continue;
         }
@@ -213,9 +211,9 @@ static bool read_tables(Data *data)
     if (learned.kind_count == 0 || learned.kind_count > MAX_KINDS)
         return false;
     for (uint32_t kind = 0; kind < learned.kind_count; kind++)
-        if (!read_forest(data, &learned.kinds[kind], KIND_NUMBERS, 0))
+        if (!read_forest(data, &learned.kinds[kind], KIND_FEATURE_COUNT, 0))
             return false;
-    uint32_t numbers = ROW_NUMBERS + PAGE_NUMBERS;
+    uint32_t numbers = ROW_NUMBERS + PAGE_FEATURE_COUNT;
     return read_forest(data, &learned.of_articles, numbers, ROW_NUMBERS)
            && read_forest(data, &learned.of_others, numbers, ROW_NUMBERS);
 }
@@ -246,11 +244,11 @@ void read_kind(Page *page)
     if (!learned.is_set)
         page_fail(&page->arena, "no tables");
     page->kind = KIND_NONE;
-    if (page->layout.numbers[PAGE_BLOCKS] == 0)
+    if (page->layout.numbers[PAGE_FEATURE_page_blocks] == 0)
         return;
-    double numbers[KIND_NUMBERS], best = 0;
+    double numbers[KIND_FEATURE_COUNT], best = 0;
     memcpy(numbers, page->layout.numbers, sizeof page->layout.numbers);
-    memcpy(numbers + PAGE_NUMBERS, page->hints.address, sizeof page->hints.address);
+    memcpy(numbers + PAGE_FEATURE_COUNT, page->hints.address, sizeof page->hints.address);
     for (uint32_t kind = 0; kind < learned.kind_count; kind++) {
         const Forest *forest = &learned.kinds[kind];
         double sum = 0;

@@ -4,10 +4,7 @@
 
 #include "page.h"
 
-#define BLOCK_NUMBERS 30    /* features.BLOCK_FEATURES */
-#define BOX_NUMBERS 52      /* features.BOX_FEATURES */
-#define ROW_NUMBERS (BLOCK_NUMBERS + BOX_NUMBERS)
-#define KIND_NUMBERS (PAGE_NUMBERS + ADDRESS_WORDS)
+#define ROW_NUMBERS (BLOCK_FEATURE_COUNT + BOX_FEATURE_COUNT)
 
 /* Takes the tables in the layout of packed_tables.py, once per process: a second call does nothing. With invalid
  * data, every page is unsupported. */

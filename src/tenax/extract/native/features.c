@@ -2,14 +2,13 @@
    `article.features`. */
 #include "scoring.h"
 
-#include "table.h"
 #include "decision_trees.h"
+#include "table.h"
 #include "unicode.h"
 
-#define NO_HEADING_TAG 9
-#define MAX_UNRELATED_HEADINGS 9
-#define NOWHERE 999         /* distance of a block from a title that is not shown */
 #define SIZE_CLASSES 1024
+/* The place of a title that is not shown. */
+#define NOT_SHOWN (-FEATURES_NO_TITLE_DISTANCE)
 
 /* layout.box_distances: from one box to each, the steps up to a common ancestor, and from there down. */
 typedef struct {
@@ -177,23 +176,31 @@ void reset_features(Features *features)
         features->seen_in.at[word] = 0;
 }
 
+_Static_assert(BOX_FEATURE_box_chars == (int)HINT_COUNT, "the values of a box begin with its hints");
+_Static_assert(BOX_FEATURE_parent_chars - BOX_FEATURE_box_chars == sizeof(BoxStats) / sizeof(double) &&
+                   BOX_FEATURE_box_link_share - BOX_FEATURE_box_chars == offsetof(BoxStats, linked) / sizeof(double) &&
+                   BOX_FEATURE_box_long - BOX_FEATURE_box_chars == offsetof(BoxStats, longs) / sizeof(double) &&
+                   BOX_FEATURE_box_blocks - BOX_FEATURE_box_chars == offsetof(BoxStats, blocks) / sizeof(double) &&
+                   BOX_FEATURE_box_share - BOX_FEATURE_box_chars == offsetof(BoxStats, share) / sizeof(double),
+               "the statistics of a box are copied in the order of its features");
+
 /* For each hint: 3 if the box itself has it, 2 if its parent or grandparent, 1 if one further up, else 0. */
-static void put_levels(double *row, uint32_t own, uint32_t near, uint32_t above)
+static void put_levels(double *values, uint32_t own, uint32_t near, uint32_t above)
 {
-    memset(row, 0, HINT_COUNT * sizeof *row);
+    memset(values, 0, HINT_COUNT * sizeof *values);
     for (uint32_t left = (own | near | above) & (((uint32_t)1 << HINT_COUNT) - 1); left != 0; left &= left - 1) {
         uint32_t bit = left & -left;
-        row[__builtin_ctz(left)] = own & bit ? 3 : near & bit ? 2 : 1;
+        values[__builtin_ctz(left)] = own & bit ? 3 : near & bit ? 2 : 1;
     }
 }
 
-static double *put_facts(double *row, const BoxStats *facts)
+/* The statistics of a box, from the first of these features on. */
+static void put_facts(double *values, uint32_t first, const BoxStats *facts)
 {
-    memcpy(row, facts, sizeof *facts);
-    return row + sizeof *facts / sizeof *row;
+    memcpy(values + first, facts, sizeof *facts);
 }
 
-static void put_box(const Features *features, uint32_t box, double *row)
+static void put_box(const Features *features, uint32_t box, double *values)
 {
     Page *page = features->scoring->page;
     Arena *arena = &page->arena;
@@ -201,22 +208,22 @@ static void put_box(const Features *features, uint32_t box, double *row)
     const Numbers *parents = &page->walk.box_parents, *own = &layout->own;
     uint32_t parent = AT(arena, *parents, box), second = AT(arena, *parents, parent);
     uint32_t near = AT(arena, *own, box) | AT(arena, *own, parent) | AT(arena, *own, second);
-    put_levels(row, AT(arena, *own, box), near, AT(arena, layout->all, box));
-    row = put_facts(row + HINT_COUNT, &AT(arena, layout->facts, box));
-    row = put_facts(row, &AT(arena, layout->facts, parent));
-    row = put_facts(row, &AT(arena, layout->facts, second));
-    row = put_facts(row, &AT(arena, layout->facts, AT(arena, *parents, second)));
-    *row++ = AT(arena, layout->depth, box);
-    *row++ = features->from_top[box].up;
-    *row++ = features->from_top[box].down;
-    *row++ = features->from_top2[box].up;
-    *row++ = features->from_top2[box].down;
+    put_levels(values, AT(arena, *own, box), near, AT(arena, layout->all, box));
+    put_facts(values, BOX_FEATURE_box_chars, &AT(arena, layout->facts, box));
+    put_facts(values, BOX_FEATURE_parent_chars, &AT(arena, layout->facts, parent));
+    put_facts(values, BOX_FEATURE_grandparent_chars, &AT(arena, layout->facts, second));
+    put_facts(values, BOX_FEATURE_third_chars, &AT(arena, layout->facts, AT(arena, *parents, second)));
+    values[BOX_FEATURE_depth] = AT(arena, layout->depth, box);
+    values[BOX_FEATURE_from_top] = features->from_top[box].up;
+    values[BOX_FEATURE_to_top] = features->from_top[box].down;
+    values[BOX_FEATURE_from_top2] = features->from_top2[box].up;
+    values[BOX_FEATURE_to_top2] = features->from_top2[box].down;
     double points = AT(arena, layout->rule_points, box);
     if (AT(arena, layout->rule_points, parent) > points)
         points = AT(arena, layout->rule_points, parent);
     if (AT(arena, layout->rule_points, second) > points)
         points = AT(arena, layout->rule_points, second);
-    *row = points / features->peak;
+    values[BOX_FEATURE_points_share] = points / features->peak;
 }
 
 /* Whether the last character of a text ends a sentence or a quotation. */
@@ -236,15 +243,16 @@ static bool ends_sentence(Arena *arena, Text text)
     return false;
 }
 
-/* Length, ratio of links and tag of a neighbour; -1 where there is none. */
-static double *put_neighbour(Features *features, uint32_t block, double *row)
+/* Length, ratio of links and tag of a neighbour, from the first of these features on; -1 where there is none. */
+static void put_neighbour(Features *features, uint32_t block, double *values)
 {
+    enum { CHARS, SHARE = BLOCK_FEATURE_before_link_share - BLOCK_FEATURE_before_chars,
+           TAG = BLOCK_FEATURE_before_tag - BLOCK_FEATURE_before_chars };
     Page *page = features->scoring->page;
     bool is_there = block < page->blocks.chars.count;
-    *row++ = is_there ? AT(&page->arena, page->blocks.chars, block) : -1.0;
-    *row++ = is_there ? AT(&page->arena, features->scoring->shares, block) : -1.0;
-    *row++ = is_there ? AT(&page->arena, page->layout.tags, block) : -1.0;
-    return row;
+    values[CHARS] = is_there ? AT(&page->arena, page->blocks.chars, block) : -1.0;
+    values[SHARE] = is_there ? AT(&page->arena, features->scoring->shares, block) : -1.0;
+    values[TAG] = is_there ? AT(&page->arena, page->layout.tags, block) : -1.0;
 }
 
 /* Reads a short block: the category of its beginning, and how much of the title it contains. It may be the heading
@@ -258,10 +266,10 @@ static uint32_t read_short(Features *features, uint32_t block, uint32_t tag, uin
         features->heading_at = block;
         features->heading_level = tag;
         features->unrelated += current->beginning > 0;
-    } else if (is_unrelated_beginning(current->beginning) && chars < LINE_CHARS) {
+    } else if (is_unrelated_beginning(current->beginning) && chars < FEATURES_SHORT_LINE_CHARS) {
         features->heading = current->beginning;
         features->heading_at = block;
-        features->heading_level = NO_HEADING_TAG;
+        features->heading_level = FEATURES_PSEUDO_HEADING_LEVEL;
         features->unrelated++;
     }
     return current->beginning;
@@ -275,39 +283,40 @@ bool next_row(Features *features, uint32_t block, double *row)
     const PageLayout *layout = &page->layout;
     uint32_t tag = AT(arena, layout->tags, block), chars = AT(arena, blocks->chars, block), beginning = 0;
     double in_title = 0.0;
-    if (chars < SHORT_CHARS)
+    if (chars < FEATURES_SHORT_CHARS)
         beginning = read_short(features, block, tag, chars, &in_title);
-    if (tag == CLASS_UNREAD)
+    if (tag == LAYOUT_CONTROL_TAG)
         return false;
     const SimilarBlocks *similar = &AT(arena, features->similar, AT(arena, features->names, block));
     double whole = AT(arena, blocks->chars_before, blocks->texts.count);
     double index = block;
-    *row++ = tag;
-    *row++ = chars;
-    *row++ = AT(arena, blocks->words, block);
-    *row++ = AT(arena, features->scoring->shares, block);
-    *row++ = AT(arena, blocks->link_counts, block);
-    *row++ = AT(arena, blocks->pauses, block);
-    *row++ = ends_sentence(arena, AT(arena, blocks->texts, block));
-    *row++ = beginning;
-    *row++ = in_title;
-    *row++ = similar->times;
-    *row++ = similar->chars / similar->times;
-    *row++ = similar->linked / similar->times;
-    *row++ = index / blocks->texts.count;
-    *row++ = AT(arena, blocks->chars_before, block) / (whole > 1 ? whole : 1);
-    *row++ = index - (layout->title_block >= 0 ? layout->title_block : NOWHERE);
-    *row++ = index - (layout->h1_block >= 0 ? layout->h1_block : NOWHERE);
-    *row++ = features->first <= block && block < features->end;
-    *row++ = index - features->first;
-    *row++ = (double)features->end - 1 - index;
-    *row++ = features->heading;
-    *row++ = features->heading_at >= 0 ? index - (double)features->heading_at : -1.0;
-    *row++ = features->heading_level;
-    *row++ = features->unrelated < MAX_UNRELATED_HEADINGS ? features->unrelated : MAX_UNRELATED_HEADINGS;
-    *row++ = AT(arena, features->same, block);
-    row = put_neighbour(features, block - 1, row);
-    row = put_neighbour(features, block + 1, row);
-    put_box(features, AT(arena, blocks->boxes, block), row);
+    row[BLOCK_FEATURE_tag] = tag;
+    row[BLOCK_FEATURE_chars] = chars;
+    row[BLOCK_FEATURE_words] = AT(arena, blocks->words, block);
+    row[BLOCK_FEATURE_link_share] = AT(arena, features->scoring->shares, block);
+    row[BLOCK_FEATURE_links] = AT(arena, blocks->link_counts, block);
+    row[BLOCK_FEATURE_pauses] = AT(arena, blocks->pauses, block);
+    row[BLOCK_FEATURE_ends] = ends_sentence(arena, AT(arena, blocks->texts, block));
+    row[BLOCK_FEATURE_beginning] = beginning;
+    row[BLOCK_FEATURE_in_title] = in_title;
+    row[BLOCK_FEATURE_alike] = similar->times;
+    row[BLOCK_FEATURE_alike_chars] = similar->chars / similar->times;
+    row[BLOCK_FEATURE_alike_link_share] = similar->linked / similar->times;
+    row[BLOCK_FEATURE_place] = index / blocks->texts.count;
+    row[BLOCK_FEATURE_chars_before] = AT(arena, blocks->chars_before, block) / (whole > 1 ? whole : 1);
+    row[BLOCK_FEATURE_from_title] = index - (layout->title_block >= 0 ? layout->title_block : NOT_SHOWN);
+    row[BLOCK_FEATURE_from_h1] = index - (layout->h1_block >= 0 ? layout->h1_block : NOT_SHOWN);
+    row[BLOCK_FEATURE_in_range] = features->first <= block && block < features->end;
+    row[BLOCK_FEATURE_from_first] = index - features->first;
+    row[BLOCK_FEATURE_to_last] = (double)features->end - 1 - index;
+    row[BLOCK_FEATURE_heading] = features->heading;
+    row[BLOCK_FEATURE_from_heading] = features->heading_at >= 0 ? index - (double)features->heading_at : -1.0;
+    row[BLOCK_FEATURE_heading_level] = features->heading_level;
+    bool is_most = features->unrelated >= FEATURES_MAX_UNRELATED_HEADINGS;
+    row[BLOCK_FEATURE_strangers] = is_most ? FEATURES_MAX_UNRELATED_HEADINGS : features->unrelated;
+    row[BLOCK_FEATURE_same_text] = AT(arena, features->same, block);
+    put_neighbour(features, block - 1, row + BLOCK_FEATURE_before_chars);
+    put_neighbour(features, block + 1, row + BLOCK_FEATURE_after_chars);
+    put_box(features, AT(arena, blocks->boxes, block), row + BLOCK_FEATURE_COUNT);
     return true;
 }

@@ -7,12 +7,11 @@
 #include <math.h>
 #include <time.h>
 
+#include "constants.h"
 #include "dom.h"
 
 #define MOST_WEIGHED 64
 #define MOST_ATTRIBUTES 1000
-
-enum { FED, FAILED, HANDED_BACK };
 
 /* Mirrors `Feed` in html/tree.py. */
 typedef struct {
@@ -135,7 +134,7 @@ int native_feed(Feed *feed)
         size_t size = feed->piece_bytes;
         if (*feed->formatting || *feed->open_elements > feed->few_open) {
             if (!weigh_rebuilt(feed))
-                return HANDED_BACK;
+                return TREE_HANDED_BACK;
             size_t rebuilt = *feed->formatting ? feed->rebuilt_weight : 0;
             size_t most = feed->piece_steps / (1 + *feed->open_elements + feed->formatting_steps * rebuilt);
             if (most < size) {
@@ -151,13 +150,13 @@ int native_feed(Feed *feed)
         feed->tag_before = tag;
         size = smaller(size, feed->end - feed->at);
         if (feed->process(feed->parser, feed->html + feed->at, size) != 0)
-            return FAILED;
+            return TREE_FAILED;
         feed->at += size;
         if (is_look_due || feed->at >= feed->look_at || *feed->chunks > feed->too_many_chunks) {
             if (needs_check(feed))
-                return FED;
+                return TREE_FED;
             feed->look_at = feed->at + feed->check_every_bytes;
         }
     }
-    return FED;
+    return TREE_FED;
 }

@@ -3,23 +3,13 @@
 #include "unicode.h"
 #include "utf8.h"
 
-#define MAX_CHARS 100000
-#define BINS 64
-#define BIN_SHIFT 26            /* of a hash of 32 bits */
-#define FINGERPRINT_BYTES (2 * BINS)
-#define WINDOW 16
-#define CJK_WINDOW 6
-#define FOREIGN_SHARE 0.26
-#define GROUPS 12
+#define FINGERPRINT_BYTES (2 * FINGERPRINT_BINS)
 
 /* fingerprint._ANCHORS: the letters of a group become one. */
-static const char *const ANCHORS[GROUPS] = {
-    "bv\xbc\x97\xad", "kj\x93\x8f", "p\x83\xb3", "m\xb4\x96", "g\x8b\xb9", "u\x98\xbf",
-    "d\xbb\xaf\x9e", "l\x80\xb1\xa8", "r\xba\xaa\x85", "s\x82\xb7\xa7", "n\xbd\x84\xa0", "37",
-};
+static const char *const ANCHORS[] = FINGERPRINT_ANCHORS;
 
-/* The number of letters from which a text needs one group less: 7,000 / 1.4 ** n, rounded up. */
-static const uint32_t LIMITS[GROUPS - 1] = {243, 339, 475, 665, 930, 1302, 1823, 2552, 3572, 5000, 7000};
+/* The number of letters from which a text needs one group less. */
+static const double LIMITS[] = FINGERPRINT_ANCHOR_LIMITS;
 
 /* The letter of each byte: 0 for other bytes. */
 static uint8_t ascii_letters[256], all_letters[256];
@@ -39,7 +29,7 @@ static void make_letters(void)
     for (uint32_t byte = 0; byte < 256; byte++)
         grouped[byte] = (uint8_t)(byte - 'A' < 26 ? byte + 0x20 : byte);
     for (uint32_t byte = 0; byte < 256; byte++)
-        for (uint32_t group = 0; group < GROUPS; group++)
+        for (uint32_t group = 0; group < FINGERPRINT_ANCHORS_COUNT; group++)
             if (grouped[byte] != 0 && strchr(ANCHORS[group], (char)grouped[byte]) != NULL) {
                 grouped[byte] = (uint8_t)(group + 1);
                 break;
@@ -168,7 +158,7 @@ static Text strip_punctuation(Arena *arena, Text text)
 
 static bool is_latin(uint32_t latin, uint32_t letters)
 {
-    return letters - latin <= FOREIGN_SHARE * letters;
+    return letters - latin <= FINGERPRINT_MAX_NON_LATIN_SHARE * letters;
 }
 
 /* The first bytes of Chinese, Japanese and Korean characters. */
@@ -183,10 +173,11 @@ static uint32_t count_cjk(Text text)
 /* The letters of a text, and the window length. */
 static Text extract_letters(Arena *arena, Text text, uint32_t *window)
 {
-    *window = WINDOW;
+    *window = FINGERPRINT_WINDOW;
     Text latin = translate_bytes(text, ascii_letters, arena_alloc(arena, text.size));
     uint32_t foreign = 2 * (text.size - count_characters(text));
-    if (foreign == 0 || (foreign <= FOREIGN_SHARE * (latin.size + foreign) && !has_ascii_when_lower(text)))
+    bool is_mostly_latin = foreign <= FINGERPRINT_MAX_NON_LATIN_SHARE * (latin.size + foreign);
+    if (foreign == 0 || (is_mostly_latin && !has_ascii_when_lower(text)))
         return latin;
     text = lowered(arena, text);
     uint8_t *buffer = arena_alloc(arena, text.size);
@@ -198,20 +189,20 @@ static Text extract_letters(Arena *arena, Text text, uint32_t *window)
         return latin;
     Text letters = translate_bytes(text, all_letters, buffer);
     if (4 * count_cjk(text) > letters.size)
-        *window = CJK_WINDOW;
+        *window = FINGERPRINT_CJK_WINDOW;
     return letters;
 }
 
 /* Keeps the smallest hash of each bin. */
 typedef struct {
-    uint32_t smallest[BINS];
-    bool is_full[BINS];
+    uint32_t smallest[FINGERPRINT_BINS];
+    bool is_full[FINGERPRINT_BINS];
     uint32_t count;
 } Bins;
 
 static void add_window(Bins *bins, const uint8_t *at, size_t size)
 {
-    uint32_t hash = crc32_of(at, size), bin = hash >> BIN_SHIFT;
+    uint32_t hash = crc32_of(at, size), bin = hash >> FINGERPRINT_BIN_SHIFT;
     if (!bins->is_full[bin] || hash < bins->smallest[bin])
         bins->smallest[bin] = hash;
     bins->is_full[bin] = true;
@@ -234,13 +225,13 @@ static void add_windows(Bins *bins, Text letters, uint32_t window, uint32_t grou
 
 static void fill_bins(Bins *bins, Text letters, uint32_t window)
 {
-    uint32_t groups = GROUPS;
-    while (groups > 1 && letters.size >= LIMITS[GROUPS - groups])
+    uint32_t groups = FINGERPRINT_ANCHORS_COUNT;
+    while (groups > 1 && letters.size >= LIMITS[FINGERPRINT_ANCHORS_COUNT - groups])
         groups--;
-    for (; groups <= GROUPS; groups++) {
+    for (; groups <= FINGERPRINT_ANCHORS_COUNT; groups++) {
         *bins = (Bins){0};
         add_windows(bins, letters, window, groups);
-        if (bins->count >= BINS)
+        if (bins->count >= FINGERPRINT_BINS)
             return;
     }
     if (bins->count == 0)
@@ -250,7 +241,7 @@ static void fill_bins(Bins *bins, Text letters, uint32_t window)
 Text near_fingerprint(Arena *arena, Text text)
 {
     uint32_t window;
-    Text letters = extract_letters(arena, first_characters(text, MAX_CHARS), &window);
+    Text letters = extract_letters(arena, first_characters(text, FINGERPRINT_MAX_CHARS), &window);
     if (letters.size == 0)
         return (Text){NULL, 0};
     Bins bins;
@@ -258,10 +249,10 @@ Text near_fingerprint(Arena *arena, Text text)
     uint8_t *made = arena_alloc(arena, FINGERPRINT_BYTES);
     /* An empty bin copies the next non-empty one; the last ones copy from the first. */
     uint32_t first = 0;
-    while (first < BINS - 1 && !bins.is_full[first])
+    while (first < FINGERPRINT_BINS - 1 && !bins.is_full[first])
         first++;
     uint32_t value = bins.smallest[first];
-    for (uint32_t bin = BINS; bin-- > 0;) {
+    for (uint32_t bin = FINGERPRINT_BINS; bin-- > 0;) {
         if (bins.is_full[bin])
             value = bins.smallest[bin];
         made[2 * bin] = (uint8_t)value;

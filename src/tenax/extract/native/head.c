@@ -3,10 +3,7 @@
 #include "text.h"
 #include "unicode.h"
 
-#define MAX_SCRIPTS 30
-#define MAX_HEADINGS 10
 #define MAX_METADATA_ATTRIBUTES 5          /* attributes of one element */
-#define MAX_STAMP_LETTERS 8
 
 /* dom.METADATA_ATTRIBUTES: the attributes read from metadata elements. */
 typedef struct {
@@ -99,7 +96,7 @@ static bool is_needed(MetadataElement *element, HeadState *state)
             return false;
         return state->has_title = true;
     default:
-        if (state->scripts == MAX_SCRIPTS || !contains_ignoring_case(element->values[0], "ld+json"))
+        if (state->scripts == HEAD_MAX_SCRIPTS || !contains_ignoring_case(element->values[0], "ld+json"))
             return false;
         element->text = first_text(element->node);
         state->scripts += element->text.size > 0;
@@ -147,8 +144,8 @@ static void pack_metadata_elements(Page *page, Pack *pack)
 static void pack_headings(Page *page, Pack *pack, uint32_t tag, uint32_t other_tag)
 {
     const Numbers *tags = &page->walk.box_tags;
-    uint32_t boxes[MAX_HEADINGS], count = 0;
-    for (uint32_t box = 0; box < tags->count && count < MAX_HEADINGS; box++)
+    uint32_t boxes[DOM_MAX_HEADINGS], count = 0;
+    for (uint32_t box = 0; box < tags->count && count < DOM_MAX_HEADINGS; box++)
         if (tags->at[box] == tag || tags->at[box] == other_tag)
             boxes[count++] = box;
     pack_array(pack, count);
@@ -175,7 +172,7 @@ static bool is_name_letter(uint8_t byte) { return ((byte | 0x20) >= 'a' && (byte
  * digit. Where the script ends before that, the next one may continue it. */
 static bool may_be_script_date(const uint8_t *at, const uint8_t *end)
 {
-    for (uint32_t n = 0; n < MAX_STAMP_LETTERS && at < end && is_name_letter(*at); n++)
+    for (uint32_t n = 0; n < HEAD_MAX_DATE_NAME_LETTERS && at < end && is_name_letter(*at); n++)
         at++;
     at += at < end && is_quote(*at);
     at += space_at(at, end);

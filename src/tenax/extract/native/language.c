@@ -1,15 +1,10 @@
 /* Detects the language of a text by its script, words and letters: `language.detect`. */
 #include "language.h"
 
+#include "constants.h"
 #include "language_data.h"
 #include "unicode.h"
 
-#define NON_LATIN_SHARE 0.3
-#define KANA_SHARE 0.05
-#define HALF_CONFIDENCE_LEAD 1.5
-#define USUAL_COMMON_WORD_SHARE 0.2
-#define MAX_WORD_COUNT 5
-#define FIRST_OTHER 0x370u
 #define NO_SCRIPT UINT16_MAX
 
 /* The score of each language, and the order of their first scores: of equals the first wins. */
@@ -78,7 +73,7 @@ static uint32_t score_words(Arena *arena, const WordList *list, Text sample, Sco
         uint32_t number = (uint32_t)(word - list->words);
         if (times.at[number] == 0)
             ADD(arena, order, number);
-        times.at[number] += times.at[number] < MAX_WORD_COUNT;
+        times.at[number] += times.at[number] < DETECT_MAX_WORD_COUNT;
     }
     for (uint32_t n = 0; n < order.count; n++) {
         uint32_t often = times.at[order.at[n]];
@@ -95,7 +90,7 @@ static void score_letters(Text sample, Scores *scores)
     for (uint32_t size; at < end; at += size) {
         uint32_t character = character_at(at, end, &size);
         uint32_t number = character < LETTERS_END ? language_data.letter_numbers[character] : 0;
-        if (number > 0 && times[number - 1] < MAX_WORD_COUNT)
+        if (number > 0 && times[number - 1] < DETECT_MAX_WORD_COUNT)
             times[number - 1]++;
     }
     for (uint32_t n = 0; n < language_data.letter_count; n++)
@@ -124,8 +119,8 @@ static void detect_by_words(Arena *arena, const WordList *list, Text sample, Tex
         }
     }
     double ahead = first - second;
-    double share = words > 0 ? seen / (USUAL_COMMON_WORD_SHARE * words) : 0.0;
-    *confidence = ahead / (ahead + HALF_CONFIDENCE_LEAD) * (share < 1.0 ? share : 1.0);
+    double share = words > 0 ? seen / (DETECT_USUAL_COMMON_WORD_SHARE * words) : 0.0;
+    *confidence = ahead / (ahead + DETECT_HALF_CONFIDENCE_LEAD) * (share < 1.0 ? share : 1.0);
 }
 
 /* The letters of each script except Latin, by its number. */
@@ -156,7 +151,7 @@ static void count_scripts(Text sample, Scripts *scripts)
     for (uint32_t size; at < end; at += size) {
         uint32_t character = character_at(at, end, &size);
         scripts->chars += character != ' ';
-        uint16_t script = character >= FIRST_OTHER ? script_of(character, &last_range) : NO_SCRIPT;
+        uint16_t script = character >= DETECT_FIRST_NON_LATIN ? script_of(character, &last_range) : NO_SCRIPT;
         if (script != NO_SCRIPT) {
             scripts->of[script]++;
             scripts->letters++;
@@ -178,7 +173,7 @@ static uint16_t most_common_script(const Scripts *scripts)
 static void merge_cjk(Scripts *scripts)
 {
     uint32_t kana = scripts->of[language_data.japanese], both = kana + scripts->of[language_data.chinese];
-    bool is_japanese = kana >= KANA_SHARE * both;
+    bool is_japanese = kana >= DETECT_KANA_SHARE * both;
     scripts->of[language_data.japanese] = is_japanese ? both : 0;
     scripts->of[language_data.chinese] = is_japanese ? 0 : both;
 }
@@ -193,7 +188,7 @@ void detect_language(Arena *arena, Text lowered_sample, Text *tag, double *confi
     if (!is_ascii(lowered_sample))
         count_scripts(lowered_sample, &scripts);
     uint16_t script = language_data.latin;
-    if (scripts.letters > 0 && scripts.letters >= NON_LATIN_SHARE * scripts.chars) {
+    if (scripts.letters > 0 && scripts.letters >= DETECT_NON_LATIN_SHARE * scripts.chars) {
         merge_cjk(&scripts);
         script = most_common_script(&scripts);
     }

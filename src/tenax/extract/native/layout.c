@@ -6,40 +6,17 @@
 #include "table.h"
 #include "unicode.h"
 
-#define MIN_TITLE_CHARS 8
-#define MAX_TITLE_CHARS 300
-#define MIN_SCORED_CHARS 25
-#define MAX_BLOCK_POINTS 800
+static const double shares[] = LAYOUT_ANCESTOR_SHARES;
+static const uint32_t counted_hints[] = LAYOUT_COUNTED_HINTS;
 
-#define POSITIVE_HINTS (HINT_BIT(article) | HINT_BIT(content))
-#define NEGATIVE_HINTS \
-    (HINT_BIT(comment) | HINT_BIT(footer) | HINT_BIT(side) | HINT_BIT(related) | HINT_BIT(share) | \
-     HINT_BIT(ad) | HINT_BIT(consent) | HINT_BIT(nav) | HINT_BIT(meta))
+/* One more than the group, so that tags that are not named there have none. */
+#define GROUP(name, group) [TAG_##name] = (group) + 1,
+static const uint8_t tag_groups[TAG_COUNT] = {EACH_LAYOUT_TAG_GROUP(GROUP)};
+#undef GROUP
 
-static const double shares[] = {1.0, 0.5, 1.0 / 6, 1.0 / 9};
-static const uint32_t counted_hints[] = {HINT_BIT(product), HINT_BIT(forum), HINT_BIT(list)};
-#define COUNTED_HINTS (HINT_BIT(product) | HINT_BIT(forum) | HINT_BIT(list))
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
-/* One more than the class, so that tags that are not named here have none. */
-#define IS(name, class) [TAG_##name] = CLASS_##class + 1
-static const uint8_t tag_classes[TAG_COUNT] = {
-    IS(p, P), IS(li, LI), IS(h1, H1), IS(h2, H2), IS(h3, H3), IS(h4, H456), IS(h5, H456), IS(h6, H456),
-    IS(td, CELL), IS(th, CELL), IS(tr, CELL), IS(table, CELL), IS(tbody, CELL), IS(thead, CELL), IS(tfoot, CELL),
-    IS(caption, CELL), IS(div, DIV), IS(section, DIV), IS(body, DIV), IS(main, DIV), IS(center, DIV), IS(html, DIV),
-    IS(header, DIV), IS(footer, DIV), IS(aside, DIV), IS(form, DIV), IS(article, ARTICLE), IS(blockquote, QUOTE),
-    IS(pre, PRE), IS(listing, PRE), IS(xmp, PRE), IS(figcaption, FIGURE), IS(figure, FIGURE), IS(dt, TERM),
-    IS(dd, TERM), IS(dl, TERM), IS(summary, DETAILS), IS(details, DETAILS), IS(legend, DETAILS),
-    IS(fieldset, DETAILS), IS(address, DETAILS), IS(nav, DETAILS), IS(button, UNREAD), IS(select, UNREAD),
-    IS(option, UNREAD), IS(textarea, UNREAD),
-};
-#undef IS
-
-static const int8_t tag_points[TAG_COUNT] = {
-    [TAG_div] = 5, [TAG_pre] = 3, [TAG_td] = 3, [TAG_blockquote] = 3, [TAG_address] = -3, [TAG_ol] = -3,
-    [TAG_ul] = -3, [TAG_dl] = -3, [TAG_dd] = -3, [TAG_dt] = -3, [TAG_li] = -3, [TAG_form] = -3, [TAG_h1] = -5,
-    [TAG_h2] = -5, [TAG_h3] = -5, [TAG_h4] = -5, [TAG_h5] = -5, [TAG_h6] = -5, [TAG_th] = -5,
-};
+#define POINTS(name, points) [TAG_##name] = points,
+static const double tag_points[TAG_COUNT] = {EACH_LAYOUT_TAG_POINTS(POINTS)};
+#undef POINTS
 
 /* A combination of tag and class on the page; its number is its index in the list. */
 typedef struct {
@@ -153,8 +130,8 @@ static void read_tags(Page *page)
     FILL(arena, layout->tags, page->blocks.boxes.count);
     for (uint32_t at = 0; at < layout->tags.count; at++) {
         uint32_t tag = AT(arena, page->walk.box_tags, page->blocks.boxes.at[at]);
-        uint32_t class = tag < TAG_COUNT ? tag_classes[tag] : 0;
-        layout->tags.at[at] = class ? class - 1 : CLASS_OTHER;
+        uint32_t group = tag < TAG_COUNT ? tag_groups[tag] : 0;
+        layout->tags.at[at] = group ? group - 1 : LAYOUT_OTHER_TAG;
     }
 }
 
@@ -167,13 +144,13 @@ static void add_points(Page *page, Reals *by_length, Reals *earned_in, Numbers *
     const Numbers *parents = &page->walk.box_parents;
     for (uint32_t at = 0; at < blocks->boxes.count; at++) {
         uint32_t n = AT(arena, blocks->chars, at);
-        if (n < MIN_SCORED_CHARS)
+        if (n < LAYOUT_MIN_SCORED_CHARS)
             continue;
         uint32_t box = blocks->boxes.at[at], parent = AT(arena, *parents, box);
         uint32_t pauses = AT(arena, blocks->pauses, at);
-        if (n >= LONG_CHARS && pauses && 2 * (uint64_t)AT(arena, blocks->link_chars, at) < n) {
-            uint32_t owner = page->layout.tags.at[at] == CLASS_DIV ? box : parent;
-            double worth = n < MAX_BLOCK_POINTS ? n : MAX_BLOCK_POINTS;
+        if (n >= BLOCKS_LONG_BLOCK_CHARS && pauses && 2 * (uint64_t)AT(arena, blocks->link_chars, at) < n) {
+            uint32_t owner = page->layout.tags.at[at] == LAYOUT_DIV ? box : parent;
+            double worth = n < LAYOUT_MAX_BLOCK_POINTS ? n : LAYOUT_MAX_BLOCK_POINTS;
             AT(arena, *by_length, owner) += worth;
             AT(arena, *by_length, AT(arena, *parents, owner)) += worth / 2;
         }
@@ -190,7 +167,7 @@ static void add_rule_points(Page *page, const Reals *earned_in, const Numbers *s
     for (uint32_t number = 0; number < scored_boxes->count; number++) {
         uint32_t box = scored_boxes->at[number];
         double points = AT(arena, *earned_in, box);
-        for (size_t step = 0; step < LENGTH(shares); step++) {
+        for (size_t step = 0; step < LAYOUT_ANCESTOR_SHARES_COUNT; step++) {
             AT(arena, page->layout.rule_points, box) += points * shares[step];
             uint32_t parent = AT(arena, page->walk.box_parents, box);
             if (parent == box)
@@ -208,7 +185,7 @@ static void compute_points(Page *page)
         double earned = layout->rule_points.at[box];
         if (earned == 0)
             continue;
-        double weight = (own & POSITIVE_HINTS ? 25 : 0) - (own & NEGATIVE_HINTS ? 25 : 0);
+        double weight = (own & LAYOUT_POSITIVE_HINTS ? 25 : 0) - (own & LAYOUT_NEGATIVE_HINTS ? 25 : 0);
         double of_tag = tag < TAG_COUNT ? tag_points[tag] : 0;
         layout->rule_points.at[box] = (earned + of_tag + weight) * (1 - layout->facts.at[box].linked);
     }
@@ -243,13 +220,13 @@ static int32_t find_title_block(Page *page)
     Text title = page->hints.title;
     int32_t index = -1;
     uint32_t chars = title.at == NULL ? 0 : count_characters(title);
-    if (chars < MIN_TITLE_CHARS)
+    if (chars < LAYOUT_MIN_TITLE_CHARS)
         return index;
-    uint32_t min_chars = chars / 2 < MIN_TITLE_CHARS - 1 ? MIN_TITLE_CHARS - 1 : chars / 2;
+    uint32_t min_chars = chars / 2 < LAYOUT_MIN_TITLE_CHARS - 1 ? LAYOUT_MIN_TITLE_CHARS - 1 : chars / 2;
     for (uint32_t at = 0; at < tags->count; at++) {
         uint32_t length = AT(&page->arena, page->blocks.lengths, at);
         bool is_heading = is_heading_class(tags->at[at]);
-        if (length <= min_chars || length > MAX_TITLE_CHARS || (index >= 0 && !is_heading))
+        if (length <= min_chars || length > LAYOUT_MAX_TITLE_CHARS || (index >= 0 && !is_heading))
             continue;
         if (shows_title(page, AT(&page->arena, page->blocks.texts, at), title)) {
             index = (int32_t)at;
@@ -265,7 +242,7 @@ static void find_title(Page *page)
     PageLayout *layout = &page->layout;
     layout->h1_block = -1;
     for (uint32_t at = 0; at < layout->tags.count && layout->h1_block < 0; at++)
-        if (layout->tags.at[at] == CLASS_H1)
+        if (layout->tags.at[at] == LAYOUT_H1)
             layout->h1_block = (int32_t)at;
     int32_t index = find_title_block(page);
     layout->title_block = index >= 0 ? index : layout->h1_block;
@@ -285,58 +262,57 @@ static uint32_t distinct_boxes(Page *page)
 }
 
 /* The ratio of text in boxes with each of some hints. */
-static double *add_shares(Page *page, double *numbers, double total_chars)
+static void put_hint_shares(Page *page, double *numbers, double total_chars)
 {
     const PageLayout *layout = &page->layout;
-    uint64_t counted[LENGTH(counted_hints)] = {0};
+    uint64_t counted[LAYOUT_COUNTED_HINTS_COUNT] = {0};
     for (uint32_t number = 0; number < layout->full.count; number++) {
-        uint32_t box = layout->full.at[number], counted_bits = layout->own.at[box] & COUNTED_HINTS, first, end;
+        uint32_t box = layout->full.at[number], first, end;
+        uint32_t counted_bits = layout->own.at[box] & LAYOUT_COUNTED_HINT_BITS;
         /* A box that inherits the hint was already counted with its ancestor. */
         if (counted_bits && box)
             counted_bits &= ~AT(&page->arena, layout->all, AT(&page->arena, page->walk.box_parents, box));
         if (!counted_bits)
             continue;
         span_of(page, box, &first, &end);
-        for (size_t hint = 0; hint < LENGTH(counted_hints); hint++)
+        for (size_t hint = 0; hint < LAYOUT_COUNTED_HINTS_COUNT; hint++)
             if (counted_bits & counted_hints[hint])
                 counted[hint] += sum_between(&page->arena, &page->blocks.chars_before, first, end);
     }
-    for (size_t hint = 0; hint < LENGTH(counted_hints); hint++)
-        *numbers++ = (double)counted[hint] / total_chars;
-    return numbers;
+    for (size_t hint = 0; hint < LAYOUT_COUNTED_HINTS_COUNT; hint++)
+        numbers[hint] = (double)counted[hint] / total_chars;
 }
 
-/* The values of layout.PAGE_FEATURES, in their order. */
+/* The values of layout.PAGE_FEATURES; the shares of hints are the last ones. */
 static void count_page(Page *page, double top_points)
 {
     Arena *arena = &page->arena;
     const Blocks *blocks = &page->blocks;
     PageLayout *layout = &page->layout;
-    uint32_t of_class[CLASS_OTHER + 1] = {0};
+    uint32_t of_class[LAYOUT_OTHER_TAG + 1] = {0};
     for (uint32_t at = 0; at < layout->tags.count; at++)
         of_class[layout->tags.at[at]]++;
     double count = blocks->boxes.count ? blocks->boxes.count : 1;
     double chars = total(arena, &blocks->chars_before), total_chars = chars > 0 ? chars : 1;
     const BoxStats *top = &AT(arena, layout->facts, layout->top);
     const BoxStats *rule_top = &AT(arena, layout->facts, layout->rule_top);
-    double *next = layout->numbers;
-    *next++ = chars;
-    *next++ = total(arena, &blocks->links_before) / total_chars;
-    *next++ = total(arena, &blocks->long_blocks_before);
-    *next++ = blocks->boxes.count;
-    memcpy(next, page->hints.numbers, sizeof page->hints.numbers);
-    next += PAGE_HINT_NUMBERS;
-    *next++ = of_class[CLASS_LI] / count;
-    *next++ = of_class[CLASS_CELL] / count;
-    *next++ = of_class[CLASS_PRE];
-    *next++ = top_points;
-    *next++ = top->share;
-    *next++ = top->linked;
-    *next++ = rule_top->share;
-    *next++ = of_class[CLASS_H1];
-    *next++ = (of_class[CLASS_H1] + of_class[CLASS_H2] + of_class[CLASS_H3]) / count;
-    *next++ = distinct_boxes(page) / count;
-    add_shares(page, next, total_chars);
+    double *values = layout->numbers;
+    values[PAGE_FEATURE_page_chars] = chars;
+    values[PAGE_FEATURE_page_link_share] = total(arena, &blocks->links_before) / total_chars;
+    values[PAGE_FEATURE_page_long] = total(arena, &blocks->long_blocks_before);
+    values[PAGE_FEATURE_page_blocks] = blocks->boxes.count;
+    memcpy(values + PAGE_FEATURE_og_article, page->hints.numbers, sizeof page->hints.numbers);
+    values[PAGE_FEATURE_li_share] = of_class[LAYOUT_LI] / count;
+    values[PAGE_FEATURE_cell_share] = of_class[LAYOUT_CELL] / count;
+    values[PAGE_FEATURE_pre] = of_class[LAYOUT_PRE];
+    values[PAGE_FEATURE_top_points] = top_points;
+    values[PAGE_FEATURE_top_share] = top->share;
+    values[PAGE_FEATURE_top_link_share] = top->linked;
+    values[PAGE_FEATURE_top2_share] = rule_top->share;
+    values[PAGE_FEATURE_h1_count] = of_class[LAYOUT_H1];
+    values[PAGE_FEATURE_headings] = (of_class[LAYOUT_H1] + of_class[LAYOUT_H2] + of_class[LAYOUT_H3]) / count;
+    values[PAGE_FEATURE_same_classes] = distinct_boxes(page) / count;
+    put_hint_shares(page, values + PAGE_FEATURE_product_share, total_chars);
 }
 
 void read_layout(Page *page)

@@ -4,8 +4,6 @@
 #include "unicode_data.h"
 #include "utf8.h"
 
-#define DOTTED_I 0x130u
-#define SIGMA 0x3A3u
 #define COUNT_OF(table) (sizeof(table) / sizeof *(table))
 
 static bool is_among(const Range *ranges, size_t count, uint32_t character)

@@ -5,23 +5,12 @@
 #include "text.h"
 #include "unicode.h"
 
-#define MAX_LINKS 50000
-#define MAX_HREF_CHARS 65536
-#define MAX_TEXT_CHARS 300
-#define MAX_REL_CHARS 100
-#define MAX_FRAGMENTS 200
-#define MAX_FRAGMENT_CHARS (4 * MAX_TEXT_CHARS)
+#define MAX_FRAGMENT_CHARS (4 * LINKS_MAX_TEXT_CHARS)
 #define MAX_CHARACTER_BYTES 4
-
-/* In the order of `LINK_KINDS`; NO_LINK: the element is not followed. */
-typedef enum { LINK_A, LINK_AREA, LINK_IFRAME, LINK_CANONICAL, LINK_ALTERNATE, NO_LINK } LinkKind;
-
-/* `NOFOLLOW_LINK` and `IN_ARTICLE_LINK`. */
-enum { NOFOLLOW = 1, IN_ARTICLE = 2 };
 
 typedef struct {
     Text href;
-    LinkKind kind;
+    uint32_t kind;              /* LINK_KIND_ */
     bool is_nofollow;
     Text text, rel;
     bool is_in_article;
@@ -118,33 +107,34 @@ static bool is_followable(Text href)
 {
     if (href.size == 0 || href.at[0] == '#')
         return false;
-    if (href.size > MAX_HREF_CHARS * MAX_CHARACTER_BYTES)
+    if (href.size > LINKS_MAX_HREF_CHARS * MAX_CHARACTER_BYTES)
         return false;
-    if (href.size > MAX_HREF_CHARS && count_characters(href) > MAX_HREF_CHARS)
+    if (href.size > LINKS_MAX_HREF_CHARS && count_characters(href) > LINKS_MAX_HREF_CHARS)
         return false;
     return !has_other_scheme(href);
 }
 
-/* How a crawl uses a <link>. An alternate that is not HTML is a feed, an embed or a stylesheet. */
-static LinkKind link_element_kind(const LinkAttributes *attributes)
+/* How a crawl uses a <link>; LINK_KIND_COUNT if it does not. An alternate that is not HTML is a feed, an embed or a
+ * stylesheet. */
+static uint32_t link_element_kind(const LinkAttributes *attributes)
 {
     if (has_word(attributes->rel, "canonical"))
-        return LINK_CANONICAL;
+        return LINK_KIND_canonical;
     bool is_html = attributes->type.size == 0 || contains_ignoring_case(attributes->type, "html");
     if (is_html && has_word(attributes->rel, "alternate") && !has_word(attributes->rel, "stylesheet"))
-        return LINK_ALTERNATE;
-    return NO_LINK;
+        return LINK_KIND_alternate;
+    return LINK_KIND_COUNT;
 }
 
-static LinkKind link_kind(const Node *node, const LinkAttributes *attributes)
+static uint32_t link_kind(const Node *node, const LinkAttributes *attributes)
 {
     switch (node->tag) {
     case TAG_a:
-        return LINK_A;
+        return LINK_KIND_a;
     case TAG_area:
-        return LINK_AREA;
+        return LINK_KIND_area;
     case TAG_iframe:
-        return LINK_IFRAME;
+        return LINK_KIND_iframe;
     default:
         return link_element_kind(attributes);
     }
@@ -152,14 +142,14 @@ static LinkKind link_kind(const Node *node, const LinkAttributes *attributes)
 
 /* The first characters of a text on one line, collected from fragments. */
 typedef struct {
-    uint8_t bytes[MAX_TEXT_CHARS * MAX_CHARACTER_BYTES];
+    uint8_t bytes[LINKS_MAX_TEXT_CHARS * MAX_CHARACTER_BYTES];
     uint32_t size, chars;
     bool is_spaced;
 } Line;
 
 static void add_to_line(Line *line, const uint8_t *at, uint32_t size)
 {
-    if (line->chars == MAX_TEXT_CHARS)
+    if (line->chars == LINKS_MAX_TEXT_CHARS)
         return;
     memcpy(line->bytes + line->size, at, size);
     line->size += size;
@@ -169,10 +159,10 @@ static void add_to_line(Line *line, const uint8_t *at, uint32_t size)
 static void add_fragment(Line *line, Text fragment)
 {
     const uint8_t *end = fragment.at + fragment.size;
-    for (const uint8_t *at = fragment.at; at < end && line->chars < MAX_TEXT_CHARS;) {
-        if (*at == BREAK || space_at(at, end) > 0) {
+    for (const uint8_t *at = fragment.at; at < end && line->chars < LINKS_MAX_TEXT_CHARS;) {
+        if (*at == TREE_BREAK || space_at(at, end) > 0) {
             line->is_spaced = line->chars > 0;
-            at += *at == BREAK;
+            at += *at == TREE_BREAK;
             at = strip_left((Text){at, (uint32_t)(end - at)}).at;
             continue;
         }
@@ -193,13 +183,13 @@ static Text text_between(Arena *arena, const Walk *walk, uint32_t start, uint32_
     if (start >= end)
         return (Text){EMPTY, 0};
     Text first = AT(arena, walk->fragments, start);
-    if (end - start == 1 && first.size <= MAX_TEXT_CHARS && first.at != NULL && first.at[0] != BREAK)
+    if (end - start == 1 && first.size <= LINKS_MAX_TEXT_CHARS && first.at != NULL && first.at[0] != TREE_BREAK)
         return collapse_spaces(arena, first);
     Line line;
     line.size = line.chars = 0;
     line.is_spaced = false;
-    uint32_t stop = end - start > MAX_FRAGMENTS ? start + MAX_FRAGMENTS : end;
-    for (uint32_t n = start; n < stop && line.chars < MAX_TEXT_CHARS; n++)
+    uint32_t stop = end - start > LINKS_MAX_FRAGMENTS ? start + LINKS_MAX_FRAGMENTS : end;
+    for (uint32_t n = start; n < stop && line.chars < LINKS_MAX_TEXT_CHARS; n++)
         add_fragment(&line, first_characters(AT(arena, walk->fragments, n), MAX_FRAGMENT_CHARS));
     uint8_t *made = arena_alloc(arena, line.size);
     memcpy(made, line.bytes, line.size);
@@ -237,7 +227,7 @@ static bool is_kept_before(Reader *reader, uint32_t end)
 }
 
 /* The first of equal hrefs is kept, followable if any of them is, with the first text that is not empty. */
-static void add_link(Reader *reader, Text href, const LinkAttributes *attributes, LinkKind kind, uint32_t place)
+static void add_link(Reader *reader, Text href, const LinkAttributes *attributes, uint32_t kind, uint32_t place)
 {
     Arena *arena = &reader->page->arena;
     const Walk *walk = &reader->page->walk;
@@ -253,7 +243,7 @@ static void add_link(Reader *reader, Text href, const LinkAttributes *attributes
             known->text = text_between(arena, walk, start, end);
         return;
     }
-    Text rel = attributes->rel.at != NULL ? first_characters(attributes->rel, MAX_REL_CHARS) : (Text){EMPTY, 0};
+    Text rel = attributes->rel.at != NULL ? first_characters(attributes->rel, LINKS_MAX_REL_CHARS) : (Text){EMPTY, 0};
     Text text = text_between(arena, walk, start, end);
     ADD(arena, reader->links, ((Link){href, kind, is_nofollow, text, rel, is_kept}));
 }
@@ -278,7 +268,8 @@ static void pack_digits(const Reader *reader, Pack *pack, bool is_flags)
     uint8_t *to = pack_text_room(pack, reader->links.count);
     for (uint32_t n = 0; n < reader->links.count; n++) {
         const Link *link = &reader->links.at[n];
-        unsigned flags = (link->is_nofollow ? NOFOLLOW : 0) + (link->is_in_article ? IN_ARTICLE : 0);
+        unsigned flags = link->is_nofollow ? RESULTS_NOFOLLOW_LINK : 0;
+        flags += link->is_in_article ? RESULTS_IN_ARTICLE_LINK : 0;
         to[n] = (uint8_t)('0' + (is_flags ? flags : (unsigned)link->kind));
     }
     pack_text_end(pack, reader->links.count);
@@ -288,15 +279,15 @@ static void pack_digits(const Reader *reader, Pack *pack, bool is_flags)
 void pack_links(Page *page, Pack *pack)
 {
     const Nodes *nodes = &page->walk.link_nodes;
-    uint32_t capacity = nodes->count < MAX_LINKS ? nodes->count : MAX_LINKS;
+    uint32_t capacity = nodes->count < LINKS_MAX_LINKS ? nodes->count : LINKS_MAX_LINKS;
     Reader reader = {.page = page, .kept_runs = kept_runs(page), .numbers = make_table(&page->arena, capacity)};
-    for (uint32_t n = 0; n < nodes->count && reader.links.count < MAX_LINKS; n++) {
+    for (uint32_t n = 0; n < nodes->count && reader.links.count < LINKS_MAX_LINKS; n++) {
         LinkAttributes attributes = read_link_attributes(nodes->at[n]);
         Text href = strip_href(attributes.href);
         if (!is_followable(href))
             continue;
-        LinkKind kind = link_kind(nodes->at[n], &attributes);
-        if (kind != NO_LINK)
+        uint32_t kind = link_kind(nodes->at[n], &attributes);
+        if (kind != LINK_KIND_COUNT)
             add_link(&reader, href, &attributes, kind, n);
     }
     pack_array(pack, 5);

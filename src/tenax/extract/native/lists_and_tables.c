@@ -1,7 +1,15 @@
 /* Lists and tables, which are kept whole or not at all: `article.blocks`. */
 #include "scoring.h"
 
-#define CELL_CHARS 60
+static bool is_list_tag(uint32_t tag)
+{
+    switch (tag) {
+        EACH_BLOCKS_LIST_TAGS(TAG_CASE)
+        return true;
+    default:
+        return false;
+    }
+}
 
 ListIndex index_lists(Page *page)
 {
@@ -14,8 +22,7 @@ ListIndex index_lists(Page *page)
         uint32_t box = page->layout.full.at[index];
         if (box == 0)
             continue;
-        uint32_t tag = AT(&page->arena, walk->box_tags, box);
-        bool is_list = tag == TAG_table || tag == TAG_ul || tag == TAG_ol || tag == TAG_dl;
+        bool is_list = is_list_tag(AT(&page->arena, walk->box_tags, box));
         /* Outer boxes come before inner ones. */
         AT(&page->arena, list_index.list_boxes, box) =
             is_list ? (int32_t)box : AT(&page->arena, list_index.list_boxes, AT(&page->arena, walk->box_parents, box));
@@ -31,7 +38,7 @@ bool is_scored_together(Page *page, uint32_t list_box, const uint32_t *members, 
     uint64_t chars = 0;
     for (uint32_t index = 0; index < count; index++)
         chars += AT(&page->arena, page->blocks.chars, members[index]);
-    return chars < (uint64_t)CELL_CHARS * count;
+    return chars < (uint64_t)BLOCKS_CELL_CHARS * count;
 }
 
 ListMembers group_by_list(Page *page, const ListIndex *list_index, const bool *included)

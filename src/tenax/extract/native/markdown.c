@@ -60,7 +60,7 @@ static bool is_plain(MarkdownWriter *writer, uint32_t run, Text text)
         return false;
     if (start + 1 < walk->fragments.count) {
         Text after = walk->fragments.at[start + 1];
-        if (after.size != 1 || after.at[0] != BREAK)
+        if (after.size != 1 || after.at[0] != TREE_BREAK)
             return false;
     }
     if (!is_in_box_itself(writer, AT(writer->arena, walk->run_nodes, run)))
@@ -87,7 +87,7 @@ static void add_paragraph(MarkdownWriter *writer, const BlockContext *context, u
     buffer->count = 0;
     if (context->is_term) {
         put_literal(buffer, "**");
-        put_on_one_line(buffer, &writer->run, paragraph, EM | STRONG);
+        put_on_one_line(buffer, &writer->run, paragraph, INLINE_EM | INLINE_STRONG);
         if (buffer->count == 2)
             return;
         put_literal(buffer, "**");
@@ -163,7 +163,7 @@ Text cell_text(MarkdownWriter *writer, uint32_t box, bool is_head)
     const Walk *walk = &writer->page->walk;
     writer->cell.count = 0;
     put_runs_on_one_line(writer, &writer->cell, AT(writer->arena, walk->box_starts, box),
-                         AT(writer->arena, walk->box_ends, box), is_head ? STRONG : 0);
+                         AT(writer->arena, walk->box_ends, box), is_head ? INLINE_STRONG : 0);
     return written(&writer->cell, 0);
 }
 
@@ -174,7 +174,7 @@ static void add_heading(MarkdownWriter *writer, const BlockContext *context, uin
     put_times(buffer, '#', context->level);
     put_char(buffer, ' ');
     uint32_t from = buffer->count;
-    put_runs_on_one_line(writer, buffer, run, end, STRONG);
+    put_runs_on_one_line(writer, buffer, run, end, INLINE_STRONG);
     if (buffer->count == from)
         return;
     escape_closing_hashes(buffer, from);

@@ -6,7 +6,6 @@
 #include "table.h"
 
 #define NOWHERE UINT32_MAX
-#define MAX_AROUND 64   /* elements examined around the beginning of a run */
 
 /* The insertion point of a value in a sorted list: before equal ones, and after them. */
 static inline uint32_t bisect_left(const Numbers *numbers, uint32_t value)
@@ -112,9 +111,8 @@ Picture read_image(Arena *arena, const Node *image);
 Text format_image(Arena *arena, const Hrefs *hrefs, const Node *image);
 
 /* The kept boxes around a run and the next. */
-#define NEAR_BOXES 2    /* levels from a kept block up to a box with both it and the image */
 typedef struct {
-    struct { Node *node; uint32_t box; } boxes[2 * (NEAR_BOXES + 1)];
+    struct { Node *node; uint32_t box; } boxes[2 * (RENDER_MAX_ANCESTOR_BOXES + 1)];
     uint32_t count;
 } NearbyBoxes;
 
@@ -127,8 +125,6 @@ uint32_t find_image_box(const Node *image, const NearbyBoxes *near, bool with_no
 Span images_after(Page *page, uint32_t slot);
 
 /* markdown_inline.c */
-enum { EM = 1, STRONG = 2 };
-
 typedef struct {
     Text link;
     uint8_t emphasis;
@@ -183,7 +179,6 @@ typedef LIST(Text) Languages;     /* of the boxes looked up so far */
 void put_code(Buffer *buffer, Languages *languages, const KeptBlocks *kept, uint32_t box);
 
 /* markdown_writer.c */
-#define MAX_LEVELS 16
 #define MARKER_BYTES 16   /* a number, a marker and a space */
 
 typedef struct {

@@ -2,9 +2,7 @@
 #include "markdown.h"
 #include "unicode.h"
 
-#define MAX_LANGUAGE_CHARS 30
-
-static bool is_break(Text fragment) { return fragment.size == 1 && fragment.at[0] == BREAK; }
+static bool is_break(Text fragment) { return fragment.size == 1 && fragment.at[0] == TREE_BREAK; }
 
 /* The kept blocks of a box, separated by line breaks. */
 static void put_kept_blocks(Buffer *buffer, const Page *page, Span span)
@@ -96,7 +94,7 @@ static uint32_t language_size(const uint8_t *at, const uint8_t *end)
     for (; at < end && space_at(at, end) == 0; at += size) {
         uint32_t character = character_at(at, end, &size);
         bool is_sign = character == '+' || character == '#' || character == '.' || character == '-';
-        if (!(is_sign || is_word(character)) || ++count > MAX_LANGUAGE_CHARS)
+        if (!(is_sign || is_word(character)) || ++count > RENDER_MAX_LANGUAGE_CHARS)
             return 0;
     }
     return (uint32_t)(at - begin);

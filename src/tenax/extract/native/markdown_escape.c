@@ -2,9 +2,6 @@
 #include "markdown.h"
 #include "unicode.h"
 
-#define MAX_HASHES 6
-#define MAX_DIGITS 9
-#define MIN_FENCE 3
 #define MIN_BUFFER_BYTES 64
 
 void buffer_grow(Buffer *buffer, uint32_t size)
@@ -152,7 +149,7 @@ static uint32_t number_end(Text line)
     const uint8_t *end = line.at + line.size;
     uint32_t at = 0, digits = 0, size;
     while (at < line.size && is_decimal(character_at(line.at + at, end, &size))) {
-        if (++digits > MAX_DIGITS)
+        if (++digits > ESCAPE_MAX_ITEM_DIGITS)
             return NOWHERE;
         at += size;
     }
@@ -167,7 +164,7 @@ static uint32_t escape_position(Text line)
     switch (line.size ? line.at[0] : 0) {
     case '#':
         equal = equal_bytes(line);
-        return equal <= MAX_HASHES && is_space_or_end(line, equal) ? 0 : NOWHERE;
+        return equal <= ESCAPE_MAX_HEADING_HASHES && is_space_or_end(line, equal) ? 0 : NOWHERE;
     case '>':
         return 0;
     case '+':
@@ -230,7 +227,7 @@ Text code_span(Arena *arena, Text text)
 
 void put_fenced(Buffer *buffer, Text code, Text language)
 {
-    uint32_t ticks = longest_ticks(code) + 1, fence = ticks > MIN_FENCE ? ticks : MIN_FENCE;
+    uint32_t ticks = longest_ticks(code) + 1, fence = ticks > ESCAPE_MIN_FENCE ? ticks : ESCAPE_MIN_FENCE;
     put_times(buffer, '`', fence);
     put_text(buffer, language);
     put_char(buffer, '\n');

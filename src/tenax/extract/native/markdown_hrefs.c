@@ -2,8 +2,6 @@
  * of each. A part of `markdown.render`. */
 #include "markdown.h"
 
-#define MAX_HREF_BYTES 65536 /* as in markdown_inline.c */
-
 KeptBlocks count_kept_blocks(Page *page)
 {
     KeptBlocks kept = {.page = page};
@@ -65,7 +63,7 @@ static void add_href(HrefCollector *collector, const Node *element)
     if (element->tag != TAG_a)
         return;
     Text href = get_attribute(element, "href");
-    if (href.size && href.size <= MAX_HREF_BYTES)
+    if (href.size && href.size <= INLINE_MAX_HREF_BYTES)
         ADD(&collector->page->arena, collector->hrefs, href);
 }
 
@@ -82,7 +80,9 @@ static void add_links(HrefCollector *collector, uint32_t run)
     if (link > 0 && AT(arena, walk->link_ends, link - 1) > start)
         add_href(collector, AT(arena, walk->link_nodes, link - 1));
     const Node *node = AT(arena, walk->run_nodes, run)->parent;
-    for (uint32_t n = 0; n < MAX_AROUND && node != NULL && !is_border(node->tag, walk->with_noscript); n++) {
+    for (uint32_t n = 0; n < INLINE_MAX_OPEN_ELEMENTS && node != NULL; n++) {
+        if (is_border(node->tag, walk->with_noscript))
+            break;
         add_href(collector, node);
         node = node->parent;
     }
@@ -147,7 +147,7 @@ Hrefs collect_hrefs(const KeptBlocks *kept)
 
 Text resolved_href(Arena *arena, const Hrefs *hrefs, Text href)
 {
-    if (href.size == 0 || href.size > MAX_HREF_BYTES)
+    if (href.size == 0 || href.size > INLINE_MAX_HREF_BYTES)
         return (Text){NULL, 0};
     uint32_t number = find_key(&hrefs->numbers, href);
     if (number == NO_KEY)

@@ -20,13 +20,10 @@ static Style element_style(const InlineRun *run, const Node *element, Style styl
 {
     Text link;
     switch (element->tag) {
-    case TAG_strong: case TAG_b:
-        style.emphasis |= STRONG;
-        break;
-    case TAG_em: case TAG_i:
-        style.emphasis |= EM;
-        break;
-    case TAG_code: case TAG_kbd: case TAG_samp: case TAG_tt:
+#define EMPHASIZE(name, kind) case TAG_##name: style.emphasis |= kind; break;
+        EACH_INLINE_EMPHASIS_BY_TAG(EMPHASIZE)
+#undef EMPHASIZE
+        EACH_INLINE_CODE_TAGS(TAG_CASE)
         style.is_code = true;
         break;
     case TAG_a:
@@ -42,9 +39,9 @@ static Style element_style(const InlineRun *run, const Node *element, Style styl
 /* Open the inline elements that are open where the run begins, outermost first; returns their combined style. */
 static Style open_styles(InlineRun *run, const Node *node, Text link)
 {
-    Node *above[MAX_AROUND];
+    Node *above[INLINE_MAX_OPEN_ELEMENTS];
     uint32_t count = 0;
-    for (Node *parent = node->parent; parent != NULL && count < MAX_AROUND; parent = parent->parent) {
+    for (Node *parent = node->parent; parent != NULL && count < INLINE_MAX_OPEN_ELEMENTS; parent = parent->parent) {
         if (is_border(parent->tag, run->with_noscript))
             break;
         above[count++] = parent;
@@ -134,7 +131,7 @@ void read_run(InlineRun *run, Node *node, Text link)
 {
     clear_run(run);
     Style style = open_styles(run, node, link);
-    bool is_cut = run->opened.count == MAX_AROUND;
+    bool is_cut = run->opened.count == INLINE_MAX_OPEN_ELEMENTS;
     Node *at = node, *last = node;
     for (;;) {
         while (at != NULL) {

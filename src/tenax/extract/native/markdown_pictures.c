@@ -3,13 +3,6 @@
 #include "markdown.h"
 #include "unicode.h"
 
-#define MAX_HREF_CHARS 4096
-#define MAX_ALT_CHARS 500
-#define SMALL_PIXELS 150
-#define MAX_DIGITS 9
-#define MAX_PICTURE_BOXES 2     /* levels from a nearby box down to the image */
-#define MAX_PICTURE_STEPS 24
-
 /* Attributes for the URL of an image, in order of preference. */
 static const char *const SOURCES[] = {"src", "data-src", "data-lazy-src", "data-original", "data-url"};
 #define SOURCE_COUNT (sizeof SOURCES / sizeof *SOURCES)
@@ -85,7 +78,7 @@ static Text first_source(const ImageAttributes *attributes)
         Text href = strip_text(attributes->sources[n]);
         /* Lazy-loaded images have a small data: URL as placeholder. */
         if (href.size && !begins_with(href.at, href.at + href.size, "data:") &&
-            count_characters(href) <= MAX_HREF_CHARS)
+            count_characters(href) <= IMAGES_MAX_HREF_CHARS)
             return href;
     }
     return (Text){NULL, 0};
@@ -111,16 +104,16 @@ static bool is_small(Text attributes)
         uint32_t character = character_at(at, end, &size);
         if (!is_decimal(character))
             return false;
-        if (digits++ < MAX_DIGITS)
+        if (digits++ < IMAGES_MAX_SIZE_DIGITS)
             number = number * 10 + digit_of(character);
     }
-    return attributes.size && number < SMALL_PIXELS;
+    return attributes.size && number < IMAGES_SMALL_PIXELS;
 }
 
 Picture read_image(Arena *arena, const Node *image)
 {
     ImageAttributes attributes = read_image_attributes(image);
-    Text alt = collapse_spaces(arena, first_characters(attributes.alt, MAX_ALT_CHARS));
+    Text alt = collapse_spaces(arena, first_characters(attributes.alt, INLINE_MAX_ALT_CHARS));
     if (alt.size == 0 && attributes.has_alt)
         return (Picture){{NULL, 0}, {NULL, 0}};
     Text href = first_source(&attributes);
@@ -151,7 +144,7 @@ static void add_near(const KeptBlocks *kept, NearbyBoxes *near, uint32_t run)
     if (run >= walk->run_starts.count || !is_run_kept(kept, run))
         return;
     uint32_t box = AT(&page->arena, walk->run_boxes, run);
-    for (uint32_t n = 0; n <= NEAR_BOXES; n++) {
+    for (uint32_t n = 0; n <= RENDER_MAX_ANCESTOR_BOXES; n++) {
         near->boxes[near->count].node = AT(&page->arena, walk->box_nodes, box);
         near->boxes[near->count++].box = box;
         box = AT(&page->arena, walk->box_parents, box);
@@ -173,7 +166,9 @@ uint32_t find_image_box(const Node *image, const NearbyBoxes *near, bool with_no
 {
     const Node *node = image->parent;
     uint32_t boxes = 0, steps = 0;
-    for (; steps < MAX_PICTURE_STEPS && node != NULL && boxes <= MAX_PICTURE_BOXES; steps++, node = node->parent) {
+    for (; node != NULL && boxes <= RENDER_MAX_IMAGE_BOXES; steps++, node = node->parent) {
+        if (steps == RENDER_MAX_IMAGE_STEPS)
+            break;
         if (!is_border(node->tag, with_noscript))
             continue;
         boxes++;
@@ -181,7 +176,7 @@ uint32_t find_image_box(const Node *image, const NearbyBoxes *near, bool with_no
             if (near->boxes[n].node == node)
                 return near->boxes[n].box;
     }
-    *is_lost = steps == MAX_PICTURE_STEPS;
+    *is_lost = steps == RENDER_MAX_IMAGE_STEPS;
     return NOWHERE;
 }
 

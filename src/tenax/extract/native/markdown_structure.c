@@ -2,10 +2,6 @@
  * (`BlockContexts`). */
 #include "markdown.h"
 
-#define MAX_HEADING_CHARS 400
-#define MAX_HEADING_BLOCKS 4
-#define MOST_START_DIGITS 8
-
 static const BlockContext OUTSIDE = {.owner = NOWHERE};
 
 BlockContexts make_contexts(const KeptBlocks *kept)
@@ -23,7 +19,12 @@ static uint32_t level_of(uint32_t tag) { return tag >= TAG_h1 && tag <= TAG_h6 ?
 
 static bool is_pre(uint32_t tag)
 {
-    return tag == TAG_pre || tag == TAG_listing || tag == TAG_xmp || tag == TAG_plaintext;
+    switch (tag) {
+        EACH_STRUCTURE_PREFORMATTED_TAGS(TAG_CASE)
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* Whether a box is short enough for a heading: else it is an article inside a heading that was never closed. */
@@ -31,15 +32,15 @@ static bool is_short(Page *page, uint32_t box)
 {
     Span span = span_of(page, box);
     const Numbers *chars = &page->blocks.chars_before;
-    return span.end - span.first <= MAX_HEADING_BLOCKS &&
-           AT(&page->arena, *chars, span.end) - AT(&page->arena, *chars, span.first) <= MAX_HEADING_CHARS;
+    return span.end - span.first <= STRUCTURE_MAX_HEADING_BLOCKS &&
+           AT(&page->arena, *chars, span.end) - AT(&page->arena, *chars, span.first) <= STRUCTURE_MAX_HEADING_CHARS;
 }
 
 static uint32_t start_of(const Node *list)
 {
     Text start = get_attribute(list, "start");
     uint32_t number = 0;
-    if (start.size == 0 || start.size > MOST_START_DIGITS)
+    if (start.size == 0 || start.size > STRUCTURE_MAX_START_DIGITS)
         return 1;
     for (uint32_t at = 0; at < start.size; at++) {
         if (start.at[at] < '0' || start.at[at] > '9')
@@ -52,7 +53,7 @@ static uint32_t start_of(const Node *list)
 static Chain item_within(BlockContexts *contexts, Chain chain, uint32_t box)
 {
     Page *page = contexts->kept->page;
-    if (count_levels(chain) + 2 > MAX_LEVELS)
+    if (count_levels(chain) + 2 > STRUCTURE_MAX_LEVELS)
         return chain;
     uint32_t parent = AT(&page->arena, page->walk.box_parents, box);
     Container item = {.is_item = true, .list = parent};
@@ -92,7 +93,7 @@ static const BlockContext *nest_context(BlockContexts *contexts, const BlockCont
     if (tag == TAG_li)
         return new_context(arena, (BlockContext){.chain = item_within(contexts, chain, box), .owner = NOWHERE});
     if (tag == TAG_blockquote) {
-        chain = count_levels(chain) < MAX_LEVELS ? append_container(arena, chain, (Container){0}) : chain;
+        chain = count_levels(chain) < STRUCTURE_MAX_LEVELS ? append_container(arena, chain, (Container){0}) : chain;
         return new_context(arena, (BlockContext){.chain = chain, .owner = NOWHERE});
     }
     if (is_pre(tag))

@@ -1,17 +1,10 @@
 /* Data tables as Markdown, and their detection: `markdown.tables`. */
 #include "markdown.h"
 
-#define MAX_COLUMNS 60
-#define MAX_ROWS 2000
-#define MAX_CELL_CHARS 600
-#define MAX_CELL_BLOCKS 8
-#define MAX_SPAN_DIGITS 5
-
 static bool is_never_in_data(uint32_t tag)
 {
     switch (tag) {
-    case TAG_table: case TAG_pre: case TAG_listing: case TAG_xmp: case TAG_h1: case TAG_h2: case TAG_h3:
-    case TAG_blockquote: case TAG_article: case TAG_section: case TAG_form: case TAG_hr:
+        EACH_TABLES_NEVER_IN_TABLE(TAG_CASE)
         return true;
     default:
         return false;
@@ -24,7 +17,7 @@ static uint32_t parse_span(Text text, uint32_t most)
     for (uint32_t at = 0; at < text.size; at++) {
         if (text.at[at] < '0' || text.at[at] > '9')
             return 1;
-        if (at < MAX_SPAN_DIGITS)
+        if (at < TABLES_MAX_SPAN_DIGITS)
             number = number * 10 + (text.at[at] - '0');
     }
     number = number > 1 ? number : 1;
@@ -38,9 +31,9 @@ static Cell cell_of(const Page *page, uint32_t box)
     Text name, value;
     while (each_attribute(page->walk.box_nodes.at[box], &one, &name, &value)) {
         if (text_is(name, "colspan"))
-            cell.columns = parse_span(value, MAX_COLUMNS);
+            cell.columns = parse_span(value, TABLES_MAX_COLUMNS);
         else if (text_is(name, "rowspan"))
-            cell.rows = parse_span(value, MAX_ROWS);
+            cell.rows = parse_span(value, TABLES_MAX_ROWS);
     }
     return cell;
 }
@@ -51,8 +44,8 @@ static bool is_small_cell(Page *page, uint32_t box)
 {
     Span span = span_of(page, box);
     const Numbers *chars = &page->blocks.chars_before;
-    return span.end - span.first <= MAX_CELL_BLOCKS &&
-           AT(&page->arena, *chars, span.end) - AT(&page->arena, *chars, span.first) <= MAX_CELL_CHARS;
+    return span.end - span.first <= TABLES_MAX_CELL_BLOCKS &&
+           AT(&page->arena, *chars, span.end) - AT(&page->arena, *chars, span.first) <= TABLES_MAX_CELL_CHARS;
 }
 
 /* The rows of a box, unless something shows that it is no data table. */
@@ -109,8 +102,8 @@ DataTable *data_table(const KeptBlocks *kept, uint32_t box)
         full_rows += full > 0;
         width = columns > width ? columns : width;
     }
-    bool is_data = most_full >= 2 && full_rows >= 2 && width <= MAX_COLUMNS && table->rows.count <= MAX_ROWS;
-    return is_data ? table : NULL;
+    bool is_small = width <= TABLES_MAX_COLUMNS && table->rows.count <= TABLES_MAX_ROWS;
+    return most_full >= 2 && full_rows >= 2 && is_small ? table : NULL;
 }
 
 /* A table while it is written: the texts of its rows in sequence, those of empty cells included. */
@@ -121,7 +114,7 @@ typedef struct {
     Numbers row_ends;       /* of each row that is not blank, in cells */
     uint32_t width;
     bool is_headed;
-    uint32_t below[MAX_COLUMNS];    /* for how many rows a cell still spans */
+    uint32_t below[TABLES_MAX_COLUMNS];    /* for how many rows a cell still spans */
 } Grid;
 
 static void add_text(Grid *grid, Text text)
@@ -140,7 +133,7 @@ static void add_text(Grid *grid, Text text)
 /* Add an empty cell wherever a cell spans from above; returns the column after them. */
 static uint32_t skip_reached(Grid *grid, uint32_t column)
 {
-    for (; column < MAX_COLUMNS && grid->below[column] > 0; column++)
+    for (; column < TABLES_MAX_COLUMNS && grid->below[column] > 0; column++)
         add_text(grid, (Text){NULL, 0});
     return column;
 }
@@ -158,12 +151,12 @@ static void add_row(Grid *grid, const DataTable *table, uint32_t row, MarkdownWr
         for (uint32_t more = 1; more < cell->columns; more++)
             add_text(grid, (Text){NULL, 0});
         /* Limited, because staggered row spans would make every row wider than the one before. */
-        for (uint32_t at = column; cell->rows > 1 && at < column + cell->columns && at < MAX_COLUMNS; at++)
+        for (uint32_t at = column; cell->rows > 1 && at < column + cell->columns && at < TABLES_MAX_COLUMNS; at++)
             grid->below[at] = cell->rows;
         column += cell->columns;
     }
     column = skip_reached(grid, column);
-    for (uint32_t at = 0; at < MAX_COLUMNS; at++)
+    for (uint32_t at = 0; at < TABLES_MAX_COLUMNS; at++)
         grid->below[at] -= grid->below[at] > 0;
     if (grid->texts.count == bytes_before) {
         grid->text_ends.count = cells_before;

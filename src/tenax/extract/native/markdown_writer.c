@@ -3,7 +3,7 @@
 
 #include "markdown.h"
 
-#define MAX_PREFIX_BYTES (MAX_LEVELS * MARKER_BYTES)
+#define MAX_PREFIX_BYTES (STRUCTURE_MAX_LEVELS * MARKER_BYTES)
 
 uint32_t count_levels(Chain chain)
 {
@@ -15,7 +15,7 @@ uint32_t count_levels(Chain chain)
 
 Chain append_container(Arena *arena, Chain chain, Container container)
 {
-    if (chain.count >= MAX_LEVELS)
+    if (chain.count >= STRUCTURE_MAX_LEVELS)
         page_fail(arena, "containers too deep");
     Container *made = arena_alloc(arena, sizeof *made);
     *made = container;

@@ -3,19 +3,17 @@
 #ifndef TENAX_PAGE_H
 #define TENAX_PAGE_H
 
+#include "constants.h"
 #include "dom.h"
 #include "pack.h"
 #include "tags.h"
 
-#define BREAK 0          /* a line break between fragments; no parsed text contains it */
-#define RUN 1            /* before each run in the marked text */
-#define PARAGRAPH 2      /* within a run, where the page has two line breaks in a row */
-#define MAX_BLOCKS 10000
-#define MAX_BOXES 50000
-#define LONG_CHARS 80
+/* The cases of a switch, by a set of numbers or of tags in constants.h. */
+#define CASE(number) case number:
+#define TAG_CASE(name) case TAG_##name:
 
-/* tree.Walk: lists of one family have the same length. A fragment that is not a text of the page is one byte: BREAK
- * or a space. */
+/* tree.Walk: lists of one family have the same length. A fragment that is not a text of the page is one byte:
+ * TREE_BREAK or a space. */
 typedef struct {
     Texts fragments;
     uint32_t line_breaks;
@@ -49,8 +47,10 @@ typedef struct {
 } Blocks;
 
 /* head.PageHints, as far as needed: computed by Python. */
-#define PAGE_HINT_NUMBERS 13         /* "og article" to "has query" of layout.PAGE_FEATURES */
-#define ADDRESS_WORDS 6         /* of page_type._ADDRESS_WORDS, each 0 or 1 */
+/* Those from "og article" to "has query" of layout.PAGE_FEATURES. */
+#define PAGE_HINT_NUMBERS (PAGE_FEATURE_has_query - PAGE_FEATURE_og_article + 1)
+/* Those of page_type._ADDRESS_WORDS, each 0 or 1. */
+#define ADDRESS_WORDS (KIND_FEATURE_COUNT - PAGE_FEATURE_COUNT)
 typedef struct {
     Text title;                 /* in lower case */
     double numbers[PAGE_HINT_NUMBERS];
@@ -58,17 +58,17 @@ typedef struct {
 } PageHints;
 
 /* layout.PageLayout */
-#define HINT_COUNT 22           /* class_hints.HINT_NAMES; the bits in their order */
-#define PAGE_NUMBERS 30         /* layout.PAGE_FEATURES */
-enum { HINT_nav, HINT_header, HINT_footer, HINT_side, HINT_comment, HINT_related, HINT_share, HINT_ad, HINT_consent,
-       HINT_byline, HINT_meta, HINT_caption, HINT_article, HINT_content, HINT_title, HINT_product, HINT_list,
-       HINT_forum, HINT_hidden, HINT_login, HINT_table, HINT_unshown };
 #define HINT_BIT(name) ((uint32_t)1 << HINT_##name)
 
-enum { CLASS_P, CLASS_LI, CLASS_H1, CLASS_H2, CLASS_H3, CLASS_H456, CLASS_CELL, CLASS_DIV, CLASS_ARTICLE, CLASS_QUOTE,
-       CLASS_PRE, CLASS_FIGURE, CLASS_TERM, CLASS_DETAILS, CLASS_UNREAD, CLASS_OTHER };
-
-static inline bool is_heading_class(uint32_t class) { return class >= CLASS_H1 && class <= CLASS_H456; }
+static inline bool is_heading_class(uint32_t class)
+{
+    switch (class) {
+        EACH_LAYOUT_HEADING_TAGS(CASE)
+        return true;
+    default:
+        return false;
+    }
+}
 
 typedef struct {
     double chars, linked, longs, blocks, share, pauses;
@@ -84,7 +84,7 @@ typedef struct {
     Reals rule_points;
     uint32_t top, rule_top;
     int32_t title_block, h1_block;
-    double numbers[PAGE_NUMBERS];
+    double numbers[PAGE_FEATURE_COUNT];
 } PageLayout;
 
 typedef struct {
@@ -114,15 +114,14 @@ void read_walk(Page *page);
 /* Below another node than the root: `Walk(node)`, for the text of one element. */
 void walk_below(Arena *arena, Node *root, Walk *walk, bool with_noscript);
 
-/* How the walk treats an element: html.tree._KINDS. */
-enum { STEP_INLINE, STEP_BLOCK, STEP_CELL, STEP_LINK, STEP_LINE, STEP_SPACE, STEP_IMAGE, STEP_NOTE, STEP_HIDDEN };
+/* How the walk treats an element: one of the kinds of html.tree. */
 uint32_t step_at(uintptr_t tag, bool with_noscript);
 static inline bool is_border(uintptr_t tag, bool with_noscript)
 {
     uint32_t step = step_at(tag, with_noscript);
-    return step == STEP_BLOCK || step == STEP_CELL;
+    return step == TREE_BLOCK || step == TREE_CELL;
 }
-static inline bool is_entered(uintptr_t tag) { return step_at(tag, false) <= STEP_LINK; }
+static inline bool is_entered(uintptr_t tag) { return step_at(tag, false) <= TREE_LINK; }
 
 /* text.c: `visible.text_with_marks`, and `strip_controls`: without control characters. */
 void read_blocks(Page *page);                       /* blocks.c: walk -> blocks */

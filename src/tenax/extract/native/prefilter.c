@@ -3,19 +3,6 @@
 
 #include "unicode.h"
 
-#define MAX_PROSE_LINK_SHARE 0.15
-#define UNRELATED_HINTS (HINT_BIT(consent) | HINT_BIT(footer) | HINT_BIT(comment) | HINT_BIT(unshown))
-#define UNCERTAIN_HINTS \
-    (HINT_BIT(related) | HINT_BIT(ad) | HINT_BIT(side) | HINT_BIT(nav) | HINT_BIT(share) | \
-     HINT_BIT(login) | HINT_BIT(byline) | HINT_BIT(hidden))
-#define MIN_LINK_SHARE 0.8
-#define MIN_PARENT_LINK_SHARE 0.7
-#define MIN_LIST_LINK_SHARE 0.6
-#define MAX_LISTED_CHARS 120
-#define UNREACHABLE_SHARE 2.0           /* larger than any ratio */
-#define WHOLE_PAGE_SHARE 0.9
-#define LIST_SAMPLE_SIZE 12           /* this many items of a list represent all */
-
 Scoring make_scoring(Page *page)
 {
     const Blocks *blocks = &page->blocks;
@@ -53,7 +40,8 @@ ScoringPlan plan_scoring_all(Scoring *scoring)
 /* Whether a box is a list of links. Never the box around the whole page, which may contain little but its menu. */
 static bool is_link_list(const BoxStats *facts)
 {
-    return facts->longs == 0 && facts->linked > MIN_LIST_LINK_SHARE && facts->share < WHOLE_PAGE_SHARE;
+    return facts->longs == 0 && facts->linked > FEATURES_MIN_LIST_LINK_SHARE &&
+           facts->share < FEATURES_WHOLE_PAGE_SHARE;
 }
 
 /* The ratio of links from which a short block in this box counts as listed. */
@@ -64,7 +52,8 @@ static double listed_link_share(Page *page, uint32_t box)
     uint32_t second = AT(arena, page->walk.box_parents, box), third = AT(arena, page->walk.box_parents, second);
     if (is_link_list(&AT(arena, layout->facts, second)) || is_link_list(&AT(arena, layout->facts, third)))
         return 0.0;
-    return AT(arena, layout->facts, box).linked > MIN_PARENT_LINK_SHARE ? MIN_LINK_SHARE : UNREACHABLE_SHARE;
+    bool is_linked = AT(arena, layout->facts, box).linked > FEATURES_MIN_PARENT_LINK_SHARE;
+    return is_linked ? FEATURES_MIN_LINK_SHARE : FEATURES_UNREACHABLE_SHARE;
 }
 
 /* Exclude blocks that are a link among links, or a word in a list of them. */
@@ -73,9 +62,9 @@ static void drop_listed(Scoring *scoring, bool *scored)
     Page *page = scoring->page;
     Arena *arena = &page->arena;
     uint32_t last = UINT32_MAX;
-    double min_share = UNREACHABLE_SHARE;
+    double min_share = FEATURES_UNREACHABLE_SHARE;
     for (uint32_t at = 0; at < scoring->shares.count; at++) {
-        if (AT(arena, page->blocks.chars, at) >= MAX_LISTED_CHARS)
+        if (AT(arena, page->blocks.chars, at) >= FEATURES_MAX_LISTED_CHARS)
             continue;
         uint32_t around = AT(arena, page->walk.box_parents, AT(arena, page->blocks.boxes, at));
         if (around != last) {
@@ -93,10 +82,10 @@ static bool is_in_good_boxes(Page *page, uint32_t box, double min_share)
     Arena *arena = &page->arena;
     const PageLayout *layout = &page->layout;
     uint32_t parent = AT(arena, page->walk.box_parents, box), second = AT(arena, page->walk.box_parents, parent);
-    if (AT(arena, layout->all, box) & UNRELATED_HINTS)
+    if (AT(arena, layout->all, box) & FEATURES_EXCLUDING_HINTS)
         return false;
     if ((AT(arena, layout->own, box) | AT(arena, layout->own, parent) | AT(arena, layout->own, second)) &
-        UNCERTAIN_HINTS)
+        FEATURES_DOUBTFUL_HINTS)
         return false;
     return AT(arena, layout->rule_points, parent) >= min_share || AT(arena, layout->rule_points, second) >= min_share
            || AT(arena, layout->rule_points, box) >= min_share;
@@ -118,11 +107,12 @@ static Numbers find_certain_blocks(Scoring *scoring)
     double min_share = AT(arena, layout->rule_points, layout->rule_top) / 2;
     for (uint32_t at = first; at < end; at++) {
         uint32_t chars = AT(arena, blocks->chars, at), tag = AT(arena, layout->tags, at);
-        if (tag == CLASS_P && chars >= LONG_CHARS && AT(arena, scoring->shares, at) < MAX_PROSE_LINK_SHARE) {
+        bool is_prose = AT(arena, scoring->shares, at) < FEATURES_MAX_PROSE_LINK_SHARE;
+        if (tag == LAYOUT_P && chars >= BLOCKS_LONG_BLOCK_CHARS && is_prose) {
             if (is_in_good_boxes(page, AT(arena, blocks->boxes, at), min_share)
-                && (chars >= SHORT_CHARS || block_text(scoring, at)->beginning == 0))
+                && (chars >= FEATURES_SHORT_CHARS || block_text(scoring, at)->beginning == 0))
                 ADD(arena, found, at);
-        } else if (chars < SHORT_CHARS && (is_heading_class(tag) || chars < LINE_CHARS)) {
+        } else if (chars < FEATURES_SHORT_CHARS && (is_heading_class(tag) || chars < FEATURES_SHORT_LINE_CHARS)) {
             uint32_t beginning = block_text(scoring, at)->beginning;
             if (is_unrelated_beginning(beginning) || (beginning != 0 && is_heading_class(tag)))
                 break;
@@ -135,9 +125,9 @@ static SampledList sample_list(Arena *arena, const uint32_t *members, uint32_t c
 {
     SampledList sample = {0};
     for (uint32_t index = 0, next = 0; index < count; index++) {
-        if (sample.scored.count < LIST_SAMPLE_SIZE && index == next) {
+        if (sample.scored.count < FEATURES_LIST_SAMPLE_SIZE && index == next) {
             ADD(arena, sample.scored, members[index]);
-            next = (uint32_t)((uint64_t)sample.scored.count * count / LIST_SAMPLE_SIZE);
+            next = (uint32_t)((uint64_t)sample.scored.count * count / FEATURES_LIST_SAMPLE_SIZE);
         } else {
             ADD(arena, sample.unsampled, members[index]);
         }
@@ -155,16 +145,16 @@ static void sample_lists(Scoring *scoring, bool *scored, ScoringPlan *plan)
     for (uint32_t at = 0; at < count; at++) {
         /* Headings affect all blocks after them, and controls are never content: neither represents others. */
         uint32_t tag = AT(arena, page->layout.tags, at);
-        listed[at] = scored[at] && !is_heading_class(tag) && tag != CLASS_UNREAD;
+        listed[at] = scored[at] && !is_heading_class(tag) && tag != LAYOUT_CONTROL_TAG;
         asked_count += scored[at];
     }
-    if (asked_count <= LIST_SAMPLE_SIZE)
+    if (asked_count <= FEATURES_LIST_SAMPLE_SIZE)
         return;
     ListMembers members = group_by_list(page, &scoring->list_index, listed);
     for (uint32_t group = 0; group < members.list_boxes.count; group++) {
         const uint32_t *first = members.blocks.at + members.starts.at[group];
         uint32_t size = members.starts.at[group + 1] - members.starts.at[group];
-        if (size > LIST_SAMPLE_SIZE && is_scored_together(page, members.list_boxes.at[group], first, size)) {
+        if (size > FEATURES_LIST_SAMPLE_SIZE && is_scored_together(page, members.list_boxes.at[group], first, size)) {
             SampledList sample = sample_list(arena, first, size);
             for (uint32_t other = 0; other < sample.unsampled.count; other++)
                 scored[sample.unsampled.at[other]] = false;

@@ -4,11 +4,16 @@
 
 #include "page.h"
 
-#define SHORT_CHARS 200
-#define LINE_CHARS 60
-
 /* Numbers of class_hints.classify_beginning that change the topic even outside of headings. */
-static inline bool is_unrelated_beginning(uint32_t beginning) { return beginning == 3 || beginning == 4; }
+static inline bool is_unrelated_beginning(uint32_t beginning)
+{
+    switch (beginning) {
+        EACH_FEATURES_UNRELATED_BEGINNINGS(CASE)
+        return true;
+    default:
+        return false;
+    }
+}
 
 /* blocks.ListIndex: for each box the nearest list or table around it, -1 for none. */
 typedef struct {

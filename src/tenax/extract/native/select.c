@@ -6,14 +6,6 @@
 #include <float.h>
 #include <math.h>
 
-#define STRICTNESS 0.8
-#define MAX_PROFILE_CHARS 40
-#define MIN_SHOWN_SHARE 0.5
-#define MIN_UNCOMMENTED_SHARE 0.25
-#define LIKELY_SCORE 0.4
-#define TINY_PAGE_BLOCKS 3
-#define CERTAIN_SCORE 0.97          /* average score of a block that is certain without scoring */
-
 static double probability(double sum) { return 1 / (1 + exp(-sum)); }
 
 /* Weighted by the length of the blocks. */
@@ -56,7 +48,7 @@ static void score(Scoring *scoring, Features *features, const ScoringPlan *plan,
     reset_features(features);
     score_rows(scoring, features, &plan->scored, is_article);
     for (uint32_t index = 0; index < plan->certain.count; index++)
-        AT(&page->arena, *scores, plan->certain.at[index]) = CERTAIN_SCORE;
+        AT(&page->arena, *scores, plan->certain.at[index]) = SELECT_CERTAIN_SCORE;
     for (uint32_t list = 0; list < plan->samples.count; list++) {
         const SampledList *sample = &plan->samples.at[list];
         double mean = mean_score(page, sample->scored.at, sample->scored.count);
@@ -93,7 +85,7 @@ static void drop_profiles(Page *page)
 {
     Arena *arena = &page->arena;
     for (uint32_t at = 0; at < page->selection.scores.count; at++)
-        if (AT(arena, page->blocks.chars, at) < MAX_PROFILE_CHARS
+        if (AT(arena, page->blocks.chars, at) < SELECT_MAX_PROFILE_CHARS
             && AT(arena, page->layout.all, AT(arena, page->blocks.boxes, at)) & HINT_BIT(byline))
             page->selection.scores.at[at] = 0.0;
 }
@@ -105,7 +97,7 @@ static void drop_blocks(Page *page, const bool *dropped, double share)
     Reals *scores = &page->selection.scores;
     uint64_t inside = 0, outside = 0;
     for (uint32_t at = 0; at < scores->count; at++) {
-        if (scores->at[at] > LIKELY_SCORE)
+        if (scores->at[at] > SELECT_LIKELY_SCORE)
             *(dropped[at] ? &inside : &outside) += AT(&page->arena, page->blocks.chars, at);
     }
     if (!((double)outside > share * (double)inside))
@@ -124,7 +116,7 @@ static void drop_unshown(Page *page)
     bool *unshown = arena_alloc(arena, count);
     for (uint32_t at = 0; at < count; at++)
         unshown[at] = AT(arena, page->layout.all, AT(arena, page->blocks.boxes, at)) & HINT_BIT(unshown) ? true : false;
-    drop_blocks(page, unshown, MIN_SHOWN_SHARE);
+    drop_blocks(page, unshown, SELECT_MIN_SHOWN_SHARE);
 }
 
 static void drop_comments(Page *page, const bool *comments)
@@ -136,7 +128,7 @@ static void drop_comments(Page *page, const bool *comments)
     bool *is_comment = arena_alloc(arena, count);
     for (uint32_t at = 0; at < count; at++)
         is_comment[at] = comments[check_index(arena, AT(arena, page->blocks.boxes, at), page->walk.box_parents.count)];
-    drop_blocks(page, is_comment, MIN_UNCOMMENTED_SHARE);
+    drop_blocks(page, is_comment, SELECT_MIN_UNCOMMENTED_SHARE);
 }
 
 /* Gives all items of a list, and all cells of a table, their mean score: it is kept whole or not at all. Blocks
@@ -213,7 +205,7 @@ static double score_threshold(Page *page)
     for (uint32_t at = 0; at < count; at++) {
         kept += rows[at].words;
         right += rows[at].score * rows[at].words;
-        double value = right / (kept + STRICTNESS * expected);
+        double value = right / (kept + SELECT_STRICTNESS * expected);
         if (value >= best) {
             best = value;
             threshold = rows[at].score;
@@ -246,7 +238,7 @@ static bool score_and_select(Scoring *scoring, Features *features, const Scoring
     ListMembers members = group_by_list(page, &scoring->list_index, NULL);
     average_list_scores(scoring, &members);
     bool is_any = keep_from(page, score_threshold(page));
-    if (page->selection.scores.count <= TINY_PAGE_BLOCKS && !is_any)
+    if (page->selection.scores.count <= SELECT_TINY_PAGE_BLOCKS && !is_any)
         is_any = keep_from(page, DBL_TRUE_MIN);
     return is_any;
 }

@@ -12,26 +12,26 @@ static bool is_control(uint8_t byte)
 
 static bool is_break(Text fragment)
 {
-    return fragment.size == 1 && fragment.at[0] == BREAK;
+    return fragment.size == 1 && fragment.at[0] == TREE_BREAK;
 }
 
 /* The text while it is built from fragments, line by line. Each of its bytes corresponds to one of a fragment or a
- * run, so it is never longer: a line begins with a line break for the BREAK before it, and a PARAGRAPH for that of
- * an empty line. */
+ * run, so it is never longer: a line begins with a line break for the break before it, and a paragraph mark for that
+ * of an empty line. */
 typedef struct {
     uint8_t *made, *to;
     bool is_begun;          /* the line is not empty */
     bool is_spaced;         /* and ends with a space so far */
     bool is_after_empty;
     bool marks_paragraphs;
-    Numbers marks;          /* positions of RUN and PARAGRAPH */
+    Numbers marks;          /* positions of run and paragraph marks */
 } Lines;
 
 /* Replacement bytes: a space for white space that browsers collapse, and another control character for a page's own
  * marks. */
 static const uint8_t INSTEAD[256] = {
-    [RUN] = 3, [PARAGRAPH] = 3, ['\t'] = ' ', ['\n'] = ' ', [0x0b] = ' ', [0x0c] = ' ', ['\r'] = ' ',
-    [0x1c] = ' ', [0x1d] = ' ', [0x1e] = ' ', [0x1f] = ' ',
+    [VISIBLE_RUN_MARK] = 3, [VISIBLE_PARAGRAPH_MARK] = 3, ['\t'] = ' ', ['\n'] = ' ', [0x0b] = ' ', [0x0c] = ' ',
+    ['\r'] = ' ', [0x1c] = ' ', [0x1d] = ' ', [0x1e] = ' ', [0x1f] = ' ',
 };
 
 /* Whether sixteen bytes need no change: words with single spaces. Reads one more. */
@@ -97,7 +97,7 @@ static void begin_run(Arena *arena, Lines *lines)
 {
     if (!lines->is_begun)
         begin_line(lines);
-    add_mark(arena, lines, RUN);
+    add_mark(arena, lines, VISIBLE_RUN_MARK);
     lines->is_spaced = false;
 }
 
@@ -109,7 +109,7 @@ static void add_fragment(Arena *arena, Lines *lines, Text fragment)
             return;
         begin_line(lines);
         if (lines->is_after_empty && lines->marks_paragraphs)
-            add_mark(arena, lines, PARAGRAPH);
+            add_mark(arena, lines, VISIBLE_PARAGRAPH_MARK);
     }
     add_collapsed(lines, fragment);
 }

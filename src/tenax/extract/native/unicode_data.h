@@ -6,6 +6,9 @@
 
 #define UNICODE_VERSION "14.0.0"
 
+#define DOTTED_I 0x130u
+#define SIGMA 0x3a3u
+
 typedef struct {
     uint32_t first, last;
 } Range;

@@ -2,38 +2,15 @@
 #include "page.h"
 #include "unicode.h"
 
-#define MIN_VISIBLE_CHARS 200
-#define MIN_NOSCRIPT_CHARS 500
+#define KIND(name, kind) [TAG_##name] = kind,
+static const uint8_t STEPS[TAG_COUNT] = {EACH_TREE_KINDS(KIND)};
+#undef KIND
 
-static const uint8_t STEPS[TAG_COUNT] = {
-    [TAG_area] = STEP_NOTE, [TAG_base] = STEP_NOTE, [TAG_link] = STEP_NOTE, [TAG_meta] = STEP_NOTE,
-    [TAG_address] = STEP_BLOCK, [TAG_article] = STEP_BLOCK, [TAG_aside] = STEP_BLOCK, [TAG_blockquote] = STEP_BLOCK,
-    [TAG_body] = STEP_BLOCK, [TAG_caption] = STEP_BLOCK, [TAG_center] = STEP_BLOCK, [TAG_dd] = STEP_BLOCK,
-    [TAG_details] = STEP_BLOCK, [TAG_dialog] = STEP_BLOCK, [TAG_dir] = STEP_BLOCK, [TAG_div] = STEP_BLOCK,
-    [TAG_dl] = STEP_BLOCK, [TAG_dt] = STEP_BLOCK, [TAG_fieldset] = STEP_BLOCK, [TAG_figcaption] = STEP_BLOCK,
-    [TAG_figure] = STEP_BLOCK, [TAG_footer] = STEP_BLOCK, [TAG_form] = STEP_BLOCK, [TAG_frameset] = STEP_BLOCK,
-    [TAG_h1] = STEP_BLOCK, [TAG_h2] = STEP_BLOCK, [TAG_h3] = STEP_BLOCK, [TAG_h4] = STEP_BLOCK, [TAG_h5] = STEP_BLOCK,
-    [TAG_h6] = STEP_BLOCK, [TAG_header] = STEP_BLOCK, [TAG_hgroup] = STEP_BLOCK, [TAG_hr] = STEP_BLOCK,
-    [TAG_html] = STEP_BLOCK, [TAG_legend] = STEP_BLOCK, [TAG_li] = STEP_BLOCK, [TAG_listing] = STEP_BLOCK,
-    [TAG_main] = STEP_BLOCK, [TAG_menu] = STEP_BLOCK, [TAG_nav] = STEP_BLOCK, [TAG_ol] = STEP_BLOCK,
-    [TAG_optgroup] = STEP_BLOCK, [TAG_p] = STEP_BLOCK, [TAG_plaintext] = STEP_BLOCK, [TAG_pre] = STEP_BLOCK,
-    [TAG_search] = STEP_BLOCK, [TAG_section] = STEP_BLOCK, [TAG_summary] = STEP_BLOCK, [TAG_table] = STEP_BLOCK,
-    [TAG_tbody] = STEP_BLOCK, [TAG_tfoot] = STEP_BLOCK, [TAG_thead] = STEP_BLOCK, [TAG_tr] = STEP_BLOCK,
-    [TAG_ul] = STEP_BLOCK, [TAG_xmp] = STEP_BLOCK,
-    [TAG_td] = STEP_CELL, [TAG_th] = STEP_CELL, [TAG_button] = STEP_CELL, [TAG_select] = STEP_CELL,
-    [TAG_option] = STEP_CELL, [TAG_textarea] = STEP_CELL,
-    [TAG_br] = STEP_LINE, [TAG_input] = STEP_SPACE, [TAG_img] = STEP_IMAGE, [TAG_a] = STEP_LINK,
-    [TAG_head] = STEP_HIDDEN, [TAG_title] = STEP_HIDDEN, [TAG_script] = STEP_HIDDEN, [TAG_style] = STEP_HIDDEN,
-    [TAG_noscript] = STEP_HIDDEN, [TAG_template] = STEP_HIDDEN, [TAG_svg] = STEP_HIDDEN, [TAG_iframe] = STEP_HIDDEN,
-    [TAG_noembed] = STEP_HIDDEN, [TAG_noframes] = STEP_HIDDEN, [TAG_canvas] = STEP_HIDDEN, [TAG_audio] = STEP_HIDDEN,
-    [TAG_video] = STEP_HIDDEN, [TAG_datalist] = STEP_HIDDEN, [TAG_rp] = STEP_HIDDEN, [TAG_rt] = STEP_HIDDEN,
-};
-
-static const uint8_t EDGES[2] = {BREAK, ' '};
+static const uint8_t EDGES[2] = {TREE_BREAK, ' '};
 static const Text BREAK_TEXT = {EDGES, 1}, SPACE_TEXT = {EDGES + 1, 1};
 
 /* Elements that would be boxes beyond the limit. */
-enum { EXCESS_BLOCK = STEP_HIDDEN + 1, EXCESS_CELL };
+enum { EXCESS_BLOCK = TREE_HIDDEN + 1, EXCESS_CELL };
 
 /* An open element: the node after its end, its kind, and its number if it is a link. */
 typedef struct {
@@ -54,8 +31,8 @@ typedef struct {
 uint32_t step_at(uintptr_t tag, bool with_noscript)
 {
     if (tag >= TAG_COUNT)
-        return STEP_INLINE;
-    return with_noscript && tag == TAG_noscript ? STEP_BLOCK : STEPS[tag];
+        return TREE_INLINE;
+    return with_noscript && tag == TAG_noscript ? TREE_BLOCK : STEPS[tag];
 }
 
 static uint32_t known_tag(uintptr_t tag)
@@ -65,12 +42,22 @@ static uint32_t known_tag(uintptr_t tag)
 
 static bool is_link_tag(uintptr_t tag)
 {
-    return tag == TAG_a || tag == TAG_area || tag == TAG_iframe || tag == TAG_link;
+    switch (tag) {
+        EACH_TREE_LINK_TAGS(TAG_CASE)
+        return true;
+    default:
+        return false;
+    }
 }
 
 static bool is_metadata_tag(uintptr_t tag)
 {
-    return tag == TAG_base || tag == TAG_link || tag == TAG_meta || tag == TAG_script || tag == TAG_title;
+    switch (tag) {
+        EACH_TREE_METADATA_TAGS(TAG_CASE)
+        return true;
+    default:
+        return false;
+    }
 }
 
 static void add_text(Walker *walker, Text text, Node *node)
@@ -87,7 +74,7 @@ static void add_text(Walker *walker, Text text, Node *node)
 
 static void add_edge(Walker *walker, uint32_t step)
 {
-    ADD(walker->arena, walker->walk->fragments, step == STEP_BLOCK ? BREAK_TEXT : SPACE_TEXT);
+    ADD(walker->arena, walker->walk->fragments, step == TREE_BLOCK ? BREAK_TEXT : SPACE_TEXT);
     walker->is_fresh = true;
 }
 
@@ -134,19 +121,19 @@ static void record_void(Walker *walker, uint32_t step, Node *node)
 {
     Walk *walk = walker->walk;
     switch (step) {
-    case STEP_LINE:
+    case TREE_LINE:
         ADD(walker->arena, walk->fragments, BREAK_TEXT);
         walk->line_breaks++;
         break;
-    case STEP_HIDDEN:
+    case TREE_HIDDEN:
         record_hidden(walker, node);
         break;
-    case STEP_NOTE:
+    case TREE_METADATA:
         record_node(walker, node);
         break;
     default:
         ADD(walker->arena, walk->fragments, SPACE_TEXT);
-        if (step == STEP_IMAGE) {
+        if (step == TREE_IMAGE) {
             ADD(walker->arena, walk->image_positions, walk->fragments.count);
             ADD(walker->arena, walk->images, node);
         }
@@ -158,23 +145,23 @@ static Node *enter_element(Walker *walker, uint32_t step, Node *node)
 {
     Walk *walk = walker->walk;
     uint32_t link = 0;
-    if (step == STEP_LINK) {
+    if (step == TREE_LINK) {
         link = add_link_node(walker, node);
-    } else if (step != STEP_INLINE && walk->is_full) {
-        step = step == STEP_BLOCK ? EXCESS_BLOCK : EXCESS_CELL;
+    } else if (step != TREE_INLINE && walk->is_full) {
+        step = step == TREE_BLOCK ? EXCESS_BLOCK : EXCESS_CELL;
         ADD(walker->arena, walk->fragments, step == EXCESS_BLOCK ? BREAK_TEXT : SPACE_TEXT);
-    } else if (step != STEP_INLINE) {
+    } else if (step != TREE_INLINE) {
         add_edge(walker, step);
         add_box(walker, node, walker->box);
-        walk->is_full = walk->box_tags.count == MAX_BOXES;
+        walk->is_full = walk->box_tags.count == TREE_MAX_BOXES;
         walk->scored_runs = walk->run_starts.count;
     }
     if (node->first_child == NULL) {
-        if (step == STEP_BLOCK || step == EXCESS_BLOCK)
+        if (step == TREE_BLOCK || step == EXCESS_BLOCK)
             ADD(walker->arena, walk->fragments, BREAK_TEXT);
         return node->next;
     }
-    if (step == STEP_BLOCK || step == STEP_CELL)
+    if (step == TREE_BLOCK || step == TREE_CELL)
         walker->box = walk->box_tags.count - 1;
     ADD(walker->arena, walker->entered, ((Entered){node->next, step, link}));
     return node->first_child;
@@ -185,11 +172,11 @@ static Node *leave_element(Walker *walker)
 {
     Walk *walk = walker->walk;
     Entered left = walker->entered.at[--walker->entered.count];
-    if (left.step == STEP_LINK) {
+    if (left.step == TREE_LINK) {
         AT(walker->arena, walk->link_ends, left.link) = walk->fragments.count;
-    } else if (left.step > STEP_LINK) {
+    } else if (left.step > TREE_LINK) {
         ADD(walker->arena, walk->fragments, left.step == EXCESS_BLOCK ? BREAK_TEXT : SPACE_TEXT);
-    } else if (left.step != STEP_INLINE) {
+    } else if (left.step != TREE_INLINE) {
         add_edge(walker, left.step);
         AT(walker->arena, walk->box_ends, walker->box) = walk->run_starts.count;
         walker->box = AT(walker->arena, walk->box_parents, walker->box);
@@ -214,7 +201,7 @@ static bool walk_tree(Arena *arena, Node *root, Walk *walk, bool with_noscript)
         if (text.at != NULL) {
             add_text(&walker, text, node);
             node = node->next;
-        } else if (step > STEP_LINK) {
+        } else if (step > TREE_LINK) {
             record_void(&walker, step, node);
             node = node->next;
         } else {
@@ -234,7 +221,7 @@ void walk_below(Arena *arena, Node *root, Walk *walk, bool with_noscript)
 static uint32_t count_visible_chars(const Walk *walk)
 {
     uint32_t count = 0;
-    for (uint32_t n = 0; n < walk->fragments.count && count < MIN_NOSCRIPT_CHARS; n++)
+    for (uint32_t n = 0; n < walk->fragments.count && count < DOM_MIN_NOSCRIPT_CHARS; n++)
         count += count_characters(strip_text(walk->fragments.at[n]));
     return count;
 }
@@ -242,10 +229,10 @@ static uint32_t count_visible_chars(const Walk *walk)
 void read_walk(Page *page)
 {
     bool has_noscript = walk_tree(&page->arena, page->root, &page->walk, false);
-    if (!has_noscript || count_visible_chars(&page->walk) >= MIN_VISIBLE_CHARS)
+    if (!has_noscript || count_visible_chars(&page->walk) >= DOM_MIN_VISIBLE_CHARS)
         return;
     Walk unscripted;
     walk_tree(&page->arena, page->root, &unscripted, true);
-    if (count_visible_chars(&unscripted) >= MIN_NOSCRIPT_CHARS)
+    if (count_visible_chars(&unscripted) >= DOM_MIN_NOSCRIPT_CHARS)
         page->walk = unscripted;
 }

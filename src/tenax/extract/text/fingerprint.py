@@ -30,7 +30,8 @@ MAX_CHARS: Final = 100_000
 """Only the beginning of a text counts: it bounds the cost, and is as significant as the whole."""
 
 _BINS: Final = 64
-_BIN_STARTS: Final = tuple(number << 26 for number in range(_BINS))
+_BIN_SHIFT: Final = 26
+_BIN_STARTS: Final = tuple(number << _BIN_SHIFT for number in range(_BINS))
 _FINGERPRINT_STRUCT: Final = Struct(f"<{_BINS}H")
 _BANDS_STRUCT: Final = Struct(f"<{BANDS}q")
 
