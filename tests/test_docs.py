@@ -202,7 +202,7 @@ def _anchor(heading: str) -> str:
 @pytest.mark.parametrize("page", PAGES)
 def test_flags_settings_and_scripts_exist(page: str) -> None:
     options = {option for one in from_code.verb_parsers().values() for a in one._actions for option in a.option_strings}
-    known = options | {"--help", "--version", "--debug"} | OF_SCRIPTS
+    known = options | {"--help", "--version", "--verbose", "--debug"} | OF_SCRIPTS
     keys = {setting.key for setting in all_settings()}
     sections = "|".join(sorted({key.partition(".")[0] for key in keys}))
     for text in [match["text"] for match in CODE.finditer(prose(page))]:

@@ -7,6 +7,7 @@ import sys
 import urllib.error
 import urllib.request
 
+import msgspec
 import pytest
 
 from tenax.errors import ConfigError
@@ -122,6 +123,12 @@ def test_duplicates_are_counted_among_the_pages() -> None:
     metrics = busy_metrics()
     metrics.count_visit(visit(Fetched(200), page=page()), is_duplicate=True)
     assert (metrics.values()["crawler_pages_fetched_total"], metrics.values()["crawler_duplicates_total"]) == (3, 1)
+
+
+def test_pages_extracted_in_python_are_counted() -> None:
+    metrics = busy_metrics()
+    metrics.count_visit(msgspec.structs.replace(visit(Fetched(200), page=page()), native_refusal="it was not built"))
+    assert metrics.values()["crawler_pages_extracted_in_python_total"] == 1
 
 
 def test_they_are_served_and_the_port_is_given_back() -> None:

@@ -49,6 +49,11 @@ METRICS: tuple[Metric, ...] = (
         "Links proposed to the database, without those known to be in it.",
     ),
     Metric("crawler_duplicates_total", "counter", "Pages with the same or nearly the same text as an earlier page."),
+    Metric(
+        "crawler_pages_extracted_in_python_total",
+        "counter",
+        "Pages extracted in Python, several times slower, because the native code is missing or does not support them.",
+    ),
     Metric("crawler_received_bytes_total", "counter", "Bytes received over the network, as sent."),
     Metric("crawler_fetch_seconds_total", "counter", "Total time spent in fetches."),
     Metric("crawler_visits_in_flight", "gauge", "Visits in flight."),
@@ -160,6 +165,8 @@ class Metrics:
         """Pages that were stored or found unchanged."""
         self.recent_page_times: deque[float] = deque()
         """When they were visited, in the last `RATE_WINDOW_SECONDS`."""
+        self.native_refusals: Counter[str] = Counter()
+        """Why pages were extracted in Python, and how many."""
 
     def count_visit(self, visit: Visit, is_duplicate: bool = False) -> None:
         """Count one committed visit; `is_duplicate`: its page is a duplicate."""
@@ -178,6 +185,8 @@ class Metrics:
             self.recent_page_times.append(visit.finished_at)
             while self.recent_page_times[0] < visit.finished_at - RATE_WINDOW_SECONDS:
                 self.recent_page_times.popleft()
+        if visit.native_refusal:
+            self.native_refusals[visit.native_refusal] += 1
         if how in ("failed", "rejected"):
             self._failures[what] += 1
         elif how != "deferred" and how != "refused":
@@ -205,6 +214,7 @@ class Metrics:
             "crawler_failures_total": dict(self._failures),
             "crawler_candidates_total": counts["links"],
             "crawler_duplicates_total": counts["duplicates"],
+            "crawler_pages_extracted_in_python_total": self.native_refusals.total(),
             "crawler_received_bytes_total": counts["bytes"],
             "crawler_fetch_seconds_total": self._seconds,
             "crawler_visits_in_flight": now.in_flight,

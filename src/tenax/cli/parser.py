@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import NoReturn, Protocol
 
@@ -57,6 +58,10 @@ class Parser(argparse.ArgumentParser):
 def parse_arguments(verbs: Sequence[Verb], argv: Sequence[str]) -> argparse.Namespace:
     """The arguments, with `run` set to the verb's function. Raises `UsageError`; --help and --version exit."""
     parser, parsers = _build_parser(verbs)
+    flags = list(takewhile(lambda word: word.startswith("-"), argv))
+    if "--version" in flags:
+        print("\n".join(_describe_version(is_verbose="--verbose" in flags)))
+        parser.exit()
     _check_verb(argv, parsers)
     args, rest = parser.parse_known_args(argv)
     if rest:
@@ -75,7 +80,8 @@ def _build_parser(verbs: Iterable[Verb]) -> tuple[Parser, dict[str, Parser]]:
         formatter_class=_HelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"tenax {__version__}")
+    parser.add_argument("--version", action="store_true", help="show the version")
+    parser.add_argument("--verbose", action="store_true", help="with --version: also show what Tenax runs on")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an internal error")
     choices = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", required=True, parser_class=Parser)
     parsers = {}
@@ -131,6 +137,19 @@ def program_name() -> str:
     if found is None and called.name == "tenax" and called.exists():
         return os.path.relpath(called) if called.is_absolute() else str(called)
     return "tenax"
+
+
+def _describe_version(*, is_verbose: bool) -> list[str]:
+    lines = [f"tenax {__version__}"]
+    if is_verbose:
+        import platform
+
+        from tenax.extract.native.binding import native_refusal
+
+        why = native_refusal()
+        lines += [f"Python {platform.python_version()}, {platform.platform()}"]
+        lines += [f"extraction: in Python, several times slower: {why}" if why else "extraction: by native code"]
+    return lines
 
 
 def _check_verb(argv: Sequence[str], parsers: dict[str, Parser]) -> None:

@@ -50,6 +50,8 @@ class Meter:
             hosts_backing_off=len(backoffs),
             failures=_failure_counts(counts.outcomes),
             wire_bytes=counts.wire_bytes,
+            pages_in_python=self._engine.metrics.native_refusals.total(),
+            native_refusal=next(iter(self._engine.metrics.native_refusals), ""),
             is_stopping=self._engine.is_stopping,
         )
 

@@ -148,6 +148,8 @@ class Engine:
             admission = await self.frontier.commit(visit)
             if admission.are_candidates_accepted:
                 self.reader_pool.mark_committed(claim.lease.number)
+            if visit.native_refusal and visit.native_refusal not in self.metrics.native_refusals:
+                log.warning("extracting in Python, several times slower", extra={"why": visit.native_refusal})
             self.metrics.count_visit(visit, admission.duplicate_of is not None)
             for listener in self.listeners:
                 listener(visit, admission)
@@ -260,6 +262,7 @@ class Engine:
             change_notices=extracted.change_notices if extracted is not None else (),
             change_history=visit_update.change_history,
             link_targets=extracted.link_targets if extracted is not None else None,
+            native_refusal=extracted.native_refusal if extracted is not None else "",
         )
 
     async def _update_host(

@@ -6,7 +6,6 @@ It is read with the native code, or in Python where that does not support the pa
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TypeAlias
 
 from tenax.extract.article.blocks import Blocks
@@ -44,9 +43,11 @@ class PageBody(Value, frozen=True):
 def skim_body(dom: Dom, native_page: NativePage | None = None) -> PageBody:
     """Only text and links."""
     if native_page is not None:
-        with suppress(Unsupported):
+        try:
             skimmed = native_page.skim()
             return PageBody(skimmed.text, skimmed.links)
+        except Unsupported as refusal:
+            dom.native_refusal = str(refusal)
     return PageBody(page_text(dom), read_links(dom))
 
 
@@ -60,10 +61,10 @@ def read_body(
 ) -> PageBody:
     """The whole body. `resolve` makes the URLs in the Markdown absolute; without it they are as written."""
     if native_page is not None:
-        try:  # `suppress` would cost a microsecond a page
+        try:
             return _read_body_native(dom, native_page, hints, resolve, with_markdown)
-        except Unsupported:
-            pass
+        except Unsupported as refusal:
+            dom.native_refusal = str(refusal)
     return read_body_in_python(dom, hints, resolve, with_markdown=with_markdown)
 
 

@@ -168,9 +168,7 @@ def extract_with_dom(
         is_long = (
             html_bytes > LONG_PAGE_BYTES and dom.root is not None and truncate_text(dom.root, with_native=with_native)
         )
-        native_page = None
-        if with_native and dom.root is not None:
-            native_page = open_page(dom.root.mem_id, is_skimmed=not with_article)
+        native_page = _open_native_page(dom, is_skimmed=not with_article) if with_native else None
         dom.scan, dom.searcher = (native_page.scan, native_page) if native_page is not None else (None, None)
         try:
             if with_article:
@@ -203,6 +201,16 @@ def extract_with_dom(
         is_nofollow=is_nofollow,
         content_hash=content_hash(text),
     ), None
+
+
+def _open_native_page(dom: Dom, *, is_skimmed: bool) -> NativePage | None:
+    if dom.root is None:
+        return None
+    try:
+        return open_page(dom.root.mem_id, is_skimmed=is_skimmed)
+    except Unsupported as refusal:
+        dom.native_refusal = str(refusal)
+        return None
 
 
 def _truncation_reason(dom: Dom, html_bytes: int, is_truncated_text: bool) -> str:

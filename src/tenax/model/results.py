@@ -148,6 +148,8 @@ class Visit(Value, frozen=True):
     """Pages announced as changed; those that are recrawled, with an older copy, are due at once."""
     change_history: ChangeHistory | None = None
     """How it has changed, this visit included; None if not recorded."""
+    native_refusal: str = ""
+    """Why the native code did not read the page although `extract.native` is on."""
 
 
 class Event(Value, frozen=True):
@@ -193,6 +195,10 @@ class Progress(Value, frozen=True):
     failures: dict[str, int] = {}
     """Failed visits by kind, such as `timeout_total`; refusals as `robots`, `guard`."""
     wire_bytes: int = 0
+    pages_in_python: int = 0
+    """Pages of this run that the native code did not read although `extract.native` is on."""
+    native_refusal: str = ""
+    """Why it did not read the first of them."""
     is_stopping: bool = False
 
 

@@ -63,6 +63,13 @@ def test_it_says_what_came_of_it_where_it_is_and_what_to_try() -> None:
     assert "9 deferred" not in text
 
 
+def test_it_says_why_extraction_was_slow() -> None:
+    slow = msgspec.structs.replace(PROGRESS, pages_in_python=1004, native_refusal="the native code was not built")
+    text = text_of(msgspec.structs.replace(report(), progress=slow))
+    assert "extraction    1,004 pages in Python, several times slower: the native code was not built\n" in text
+    assert "extraction" not in text_of(report())
+
+
 def test_a_crawl_that_needs_a_browser_is_not_complete() -> None:
     needy = report(dead=2, needs_browser=2)
     text = text_of(needy)

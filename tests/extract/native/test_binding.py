@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -64,9 +65,8 @@ def both(
 
 
 def test_native_library_is_available() -> None:
-    assert binding.load_native() is not None, (
-        "it was not built, or does not fit the parser: every other test would be void"
-    )
+    assert binding.load_native() is not None, f"{binding.native_refusal()}: every other test would be void"
+    assert binding.native_refusal() == ""
 
 
 @pytest.mark.parametrize("page", written_pages(), ids=lambda page: page.name)
@@ -115,11 +115,25 @@ def test_unsupported_page_is_read_in_python(monkeypatch: pytest.MonkeyPatch) -> 
         with monkeypatch.context() as patched:
             patched.setattr(NativePage, name, give_up)
             assert both(page.html, page.about.url)[0] == plain
+            _, dom = extract_with_dom(page.html.encode(), "text/html", with_article=name != "skim")
+            assert dom is not None and dom.native_refusal == "the page takes too much memory"
 
 
 @pytest.mark.usefixtures("reload_native")
-@pytest.mark.parametrize("missing", ["library", "functions", "characters", "tags", "nodes", "patterns"])
-def test_pages_are_read_in_python_without_a_compatible_library(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("missing", "why"),
+    [
+        ("library", "was not built"),
+        ("functions", "cannot be loaded: .*no_such_function"),
+        ("characters", r"was built for Unicode [0-9.]+, this Python has 13\.0\.0"),
+        ("tags", "does not fit this selectolax, which has other tag numbers"),
+        ("nodes", "does not fit this selectolax, which has other nodes"),
+        ("patterns", "does not support this Python: .+"),
+    ],
+)
+def test_pages_are_read_in_python_without_a_compatible_library(
+    missing: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if missing == "library":
         monkeypatch.setattr(binding, "library_path", lambda: None)
     elif missing == "functions":
@@ -135,7 +149,9 @@ def test_pages_are_read_in_python_without_a_compatible_library(missing: str, mon
     else:
         monkeypatch.setattr("tenax.extract.native.packed_tables.regex", object())
     assert binding.load_native() is None
-    assert open_page(1) is None
+    assert re.fullmatch(f"the native code {why}", binding.native_refusal())
+    with pytest.raises(Unsupported, match=re.escape(binding.native_refusal())):
+        open_page(1)
     page = written_pages()[0]
     native, plain = both(page.html, page.about.url)
     assert native == plain
@@ -148,7 +164,6 @@ def test_page_memory_is_reused() -> None:
     assert dom.root is not None
     sheets = [open_page(dom.root.mem_id) for _ in range(8)]
     for native_page in sheets:
-        assert native_page is not None
         assert native_page.skim().text == "words"
         native_page.close()
         native_page.close()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from tenax.model import limit_setting
+from tenax.model import Progress, limit_setting
 
 _REASONS = {
     "dns": "name not found",
@@ -164,6 +164,15 @@ def browser_advice(number: int) -> str:
         f"{need}: install one (`pip install 'tenax[browser]'`, and Chromium) and keep `browser` in `fetch.fallbacks`; "
         "the next run visits them"
     )
+
+
+def describe_extraction(progress: Progress) -> list[str]:
+    """Why extraction was slower than it could be; empty if it was not."""
+    if not progress.pages_in_python:
+        return []
+    return [
+        f"{pluralize(progress.pages_in_python, 'page')} in Python, several times slower: {progress.native_refusal}",
+    ]
 
 
 def describe_reason(key: str) -> str:

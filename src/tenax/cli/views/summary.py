@@ -242,6 +242,7 @@ def format_summary(report: Report, style: TextStyle) -> list[str]:
         ("received", format_values.format_size(progress.wire_bytes)),
         ("time", _format_run_time(progress)),
     ]
+    rows += _list_rows("extraction", format_values.describe_extraction(progress))
     rows += wrap_list("found", format_values.format_sources(status.found), terminal_width() - 16)
     if missed := status.outcomes.get("missed", 0):
         rows.append(("guesses", f"{format_values.format_count(missed)} found nothing new"))

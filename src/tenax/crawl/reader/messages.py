@@ -85,6 +85,8 @@ class ExtractedPage(PageContent, frozen=True, kw_only=True):
     validation: Validation = ""
     evidence: str = ""
     """What the validation matched, when the page was not content."""
+    native_refusal: str = ""
+    """Why the native code did not read the page although `extract.native` is on."""
     failure: Failed | None = None
     """Set by `unreadable_page`; all other fields are empty then."""
     rejection: Rejected | None = None

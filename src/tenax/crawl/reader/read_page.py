@@ -203,6 +203,7 @@ def _extract_page(
         listing=listing,
         is_noindex=content.is_noindex,
         validation=verdict.status,
+        native_refusal=dom.native_refusal if dom is not None else "",
     )
 
 

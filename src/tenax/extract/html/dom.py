@@ -79,7 +79,17 @@ _CHECK_EVERY: Final = 1_000
 class Dom:
     """A parsed page; for one thread."""
 
-    __slots__ = ("_budget", "_metadata_elements", "_parser", "_walk", "root", "scan", "searcher", "truncated_at")
+    __slots__ = (
+        "_budget",
+        "_metadata_elements",
+        "_parser",
+        "_walk",
+        "native_refusal",
+        "root",
+        "scan",
+        "searcher",
+        "truncated_at",
+    )
 
     def __init__(self, html: str | bytes, budget: CpuBudget | None = None, feeder: Feeder | None = None) -> None:
         """Bytes must be valid UTF-8. Raises `ExtractLimitExceeded`, see `parser.parse`."""
@@ -94,6 +104,8 @@ class Dom:
         """The result of the native walk, if it ran: then Python does not walk through the page."""
         self.searcher: PageSearcher | None = None
         """The native page, while it is open."""
+        self.native_refusal = ""
+        """Why the native code did not read this page, if it was asked to."""
 
     @property
     def walk(self) -> Walk:

@@ -187,47 +187,56 @@ class NativePage:
 
 
 class Unsupported(Exception):
-    """The native library cannot read this page; Python can."""
+    """The native library cannot read this page, or is missing; Python can."""
 
 
-def open_page(root: int, *, is_skimmed: bool = False) -> NativePage | None:
-    """Open a page by the address of its tree's root; None if the library cannot read it or is missing.
+def open_page(root: int, *, is_skimmed: bool = False) -> NativePage:
+    """Open a page by the address of its tree's root. Raises `Unsupported`, as do all calls of the page.
 
     `is_skimmed`: author and date will not be asked for.
     """
-    ready = load_native()
-    if ready is None:
-        return None
-    try:
-        return NativePage(ready, root, is_skimmed=is_skimmed)
-    except Unsupported:
-        return None
+    ready = _find_native()
+    if isinstance(ready, str):
+        raise Unsupported(ready)
+    return NativePage(ready, root, is_skimmed=is_skimmed)
 
 
 def load_native() -> NativeLibrary | None:
     """The library, if it was built and fits the parser; searched for once."""
+    ready = _find_native()
+    return None if isinstance(ready, str) else ready
+
+
+def native_refusal() -> str:
+    """Why there is no library; empty if there is one."""
+    ready = _find_native()
+    return ready if isinstance(ready, str) else ""
+
+
+def _find_native() -> NativeLibrary | str:
     with _load_lock:
         return _load_native()
 
 
 @cache
-def _load_native() -> NativeLibrary | None:
+def _load_native() -> NativeLibrary | str:
+    """The library, or why there is none."""
     path = library_path()
     if path is None:
-        return None
+        return "the native code was not built"
     try:
         library = _declare_functions(ctypes.CDLL(str(path)))
         parser = ctypes.CDLL(lexbor.__file__)
         addresses = [ctypes.cast(getattr(parser, name), ctypes.c_void_p).value for name in _LEXBOR_FUNCTIONS]
-    except (OSError, AttributeError):
-        return None  # built for another machine, or a parser without the needed symbols
+    except (OSError, AttributeError) as error:  # built for another machine, or a parser without the needed symbols
+        return f"the native code cannot be loaded: {error}"
     library.native_set_lexbor((ctypes.c_void_p * len(addresses))(*addresses))
-    if not _is_compatible(library):
-        return None
+    if why := _find_mismatch(library):
+        return why
     try:
         _send_tables(library)
-    except (ImportError, AttributeError, ValueError):
-        return None  # this Python parses patterns differently
+    except (ImportError, AttributeError, ValueError) as error:  # this Python parses patterns differently
+        return f"the native code does not support this Python: {error}"
     return NativeLibrary(library)
 
 
@@ -275,16 +284,20 @@ def _declare_functions(library: ctypes.CDLL) -> ctypes.CDLL:
     return library
 
 
-def _is_compatible(library: ctypes.CDLL) -> bool:
-    """Whether its Unicode data are Python's, and its view of the tree is the parser's: tag numbers and node layout."""
-    if library.native_unicode_version().decode() != unicodedata.unidata_version:
-        return False
+def _find_mismatch(library: ctypes.CDLL) -> str:
+    """What does not fit: its Unicode data must be Python's, and its view of the tree the parser's, in the numbers of
+    tags and in the layout of nodes. Empty if everything does."""
+    version = library.native_unicode_version().decode()
+    if version != unicodedata.unidata_version:
+        return f"the native code was built for Unicode {version}, this Python has {unicodedata.unidata_version}"
     parser = lexbor.LexborHTMLParser(_LAYOUT_SAMPLE)
     if any(parser.create_node(name).tag_id != number for name, number in _read_tags(library).items()):
-        return False
+        return "the native code does not fit this selectolax, which has other tag numbers"
     main = parser.css_first("main")
     nodes = list(main.traverse(include_text=True)) if main is not None else []
-    return bool(nodes) and all(_matches_node(library, node) for node in nodes)
+    if not nodes or not all(_matches_node(library, node) for node in nodes):
+        return "the native code does not fit this selectolax, which has other nodes"
+    return ""
 
 
 def _read_tags(library: ctypes.CDLL) -> dict[str, int]:
