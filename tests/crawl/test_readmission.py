@@ -27,6 +27,7 @@ from tenax.database import Status, TaskState
 from tenax.database.page_codec import pack_urls
 from tenax.database.sqlite import SqliteDatabase
 from tenax.model import Ending
+from tenax.urls import FoundOn
 from tenax.urls.admit import admit_links, build_rules
 from tests.contracts.database import FixedPace, candidate, claimed, visit_of
 from tests.site.hostile import moves, page, serves
@@ -582,7 +583,7 @@ async def test_hosts_beyond_those_of_a_domain(tmp_path: Path) -> None:
     rules = build_rules([seed], few, 2026)
     await database.admit([candidate(seed)])
     urls = [f"https://h{number}.wild.example/" for number in range(3)]
-    candidates, _ = admit_links(rules, seed, seed, 0, urls)
+    candidates, *_ = admit_links(rules, FoundOn(seed, 0, via=seed), urls)
     visit = visit_of(await claimed(database), clock, candidates=candidates)
     await database.commit(msgspec.structs.replace(visit, link_targets=pack_urls("https://a.example", urls)))
     assert await readmit(database, rules, few, admission_bounds(rules, few, ())) == await readmit(

@@ -14,6 +14,7 @@ from tenax.config import Config, CrawlConfig, DiscoveryConfig
 from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
 from tenax.crawl.url_lists import MAX_EVIDENCE_CHARS, detect_url_list, extract_url_list
 from tenax.model import Budget, ChangeNotice, Rejected, Source
+from tenax.urls import KnownUrls
 from tenax.urls.admit import build_rules
 
 SITE = "https://a.test"
@@ -90,7 +91,7 @@ def test_what_is_listed_has_a_hash_whatever_is_known_of_it(form: bytes) -> None:
     entry = b"<item><link>/one</link></item>" if b"rss" in form else b"<url><loc>/one</loc></url>"
     source = Source.FEED if b"rss" in form else Source.SITEMAP
     job = ExtractJob(1, MAP, MAP, 0, form % entry, "application/xml", source=source, is_url_list=True, now=NOW)
-    first, known = extract_url_list(job, RULES), extract_url_list(job, RULES, {f"{SITE}/one"})
+    first, known = extract_url_list(job, RULES), extract_url_list(job, RULES, KnownUrls({f"{SITE}/one"}))
     made_later = extract_url_list(msgspec.structs.replace(job, body=form % (b"<!-- made at noon -->" + entry)), RULES)
     other = extract_url_list(msgspec.structs.replace(job, body=form % entry.replace(b"one", b"two")), RULES)
     assert first.content_hash == known.content_hash == made_later.content_hash != other.content_hash
@@ -174,7 +175,7 @@ def test_a_feed_that_is_none_is_rejected() -> None:
 
 def test_known_urls_are_no_candidates_again() -> None:
     job = ExtractJob(1, MAP, MAP, 0, rows(f"<loc>{SITE}/a</loc>", f"<loc>{SITE}/b</loc>").encode(), now=NOW)
-    extracted = extract_url_list(job, RULES, {f"{SITE}/a"}, {f"{SITE}/b"})
+    extracted = extract_url_list(job, RULES, KnownUrls({f"{SITE}/a"}, {f"{SITE}/b"}))
     assert (extracted.candidates, extracted.links_count) == ((), 2)
 
 

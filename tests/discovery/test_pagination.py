@@ -12,6 +12,7 @@ from tenax.discovery.pagination import (
     MAX_RULES,
     RETRY_AFTER_SECONDS,
     SMALL_HOST,
+    GuessedPage,
     ListLimits,
     ListPage,
     add_pending,
@@ -111,9 +112,8 @@ def test_why_a_list_ends(rule: ListRule, page: ListPage, why: str) -> None:
 
 def test_a_failure_ends_the_list_and_forgets_the_page() -> None:
     rule = ListRule(4, guessed_number=5, content_hash="a", fingerprint=b"b", link_fingerprint=b"c")
-    guess_state = record_guess_result(
-        GuessState(), rule, Numbering(PATTERN, 5, 5), ListPage(), "no such page", NOW, LIMITS
-    )
+    guessed = GuessedPage(Numbering(PATTERN, 5, 5), ListPage(), "no such page")
+    guess_state = record_guess_result(GuessState(), rule, guessed, NOW, LIMITS)
     assert guess_state.lists == {PATTERN: ListRule(4, state="invalid", why="no such page", at=NOW)}
     assert guess_state.styles == {"beyond ?page={n}": GuessStats(failed=1, at=NOW)}
     assert not guess_state.pending
@@ -121,26 +121,23 @@ def test_a_failure_ends_the_list_and_forgets_the_page() -> None:
 
 def test_a_success_owes_the_next_before_others() -> None:
     before = GuessState(pending={"/other?page={n}": PendingGuess(1)})
-    guess_state = record_guess_result(
-        before, ListRule(4, guessed_number=5), Numbering(PATTERN, 5, 5), PAGE, "", NOW, LIMITS
-    )
+    guessed = GuessedPage(Numbering(PATTERN, 5, 5), PAGE)
+    guess_state = record_guess_result(before, ListRule(4, guessed_number=5), guessed, NOW, LIMITS)
     assert list(guess_state.pending.items()) == [(PATTERN, PendingGuess(5)), ("/other?page={n}", PendingGuess(1))]
     assert (guess_state.lists[PATTERN].last_known, guess_state.lists[PATTERN].state) == (5, "valid")
     assert guess_state.styles == {"beyond ?page={n}": GuessStats(worked=1, at=NOW)}
 
 
 def test_a_success_that_links_further_owes_nothing() -> None:
-    guess_state = record_guess_result(
-        GuessState(), ListRule(4, guessed_number=5), Numbering(PATTERN, 5, 8), PAGE, "", NOW, LIMITS
-    )
+    guessed = GuessedPage(Numbering(PATTERN, 5, 8), PAGE)
+    guess_state = record_guess_result(GuessState(), ListRule(4, guessed_number=5), guessed, NOW, LIMITS)
     assert guess_state.lists[PATTERN].last_known == 8 and not guess_state.pending
 
 
 def test_the_end_of_a_list_that_worked_is_no_failure_of_its_style() -> None:
     rule = ListRule(4, state="valid", guessed_number=5)
-    assert not record_guess_result(
-        GuessState(), rule, Numbering(PATTERN, 5, 5), ListPage(), "redirected", NOW, LIMITS
-    ).styles
+    guessed = GuessedPage(Numbering(PATTERN, 5, 5), ListPage(), "redirected")
+    assert not record_guess_result(GuessState(), rule, guessed, NOW, LIMITS).styles
 
 
 @pytest.mark.parametrize(
@@ -233,7 +230,8 @@ def test_a_guess_is_open_until_it_is_answered() -> None:
     asked = record_list_guess(GuessState(), PATTERN, PendingGuess(4, 2), NOW)
     assert (asked.lists[PATTERN].guessed_number, asked.lists[PATTERN].guesses) == (6, 1)
     assert asked.styles["beyond ?page={n}"].unanswered == 1
-    answered = record_guess_result(asked, asked.lists[PATTERN], Numbering(PATTERN, 6, 6), PAGE, "", NOW, LIMITS)
+    guessed = GuessedPage(Numbering(PATTERN, 6, 6), PAGE)
+    answered = record_guess_result(asked, asked.lists[PATTERN], guessed, NOW, LIMITS)
     assert answered.styles["beyond ?page={n}"].unanswered == 0
 
 

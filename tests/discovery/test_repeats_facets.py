@@ -5,6 +5,7 @@ import pytest
 from tenax.discovery.repeats import (
     MAX_PATHS,
     RATIO_WINDOW,
+    FacetPage,
     facet_path,
     facet_skip_reason,
     is_combined,
@@ -32,9 +33,8 @@ def seen(
     new_urls: int = 0,
     narrowed: bool = False,
 ) -> GuessState:
-    return record_facet_page(
-        guess_state, HOST + relative_url, HOST, kind, content_hash, fingerprint, new_urls, similarity, narrowed
-    )
+    page = FacetPage(HOST + relative_url, kind, content_hash, fingerprint, new_urls, is_combined=narrowed)
+    return record_facet_page(guess_state, page, HOST, similarity)
 
 
 def after(count: int, kind: PageKind = PageKind.HUB, new_urls: int = 0, is_similar: bool = True) -> GuessState:

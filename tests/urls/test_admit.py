@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from tenax.config import Config, CrawlConfig, UrlsConfig
 from tenax.errors import ConfigError, UsageError
 from tenax.model import Budget, Candidate, Priority, Source
-from tenax.urls import admit
+from tenax.urls import FoundOn, KnownUrls, admit
 from tenax.urls.admit import Rules, admit_links, build_rules, link_targets, seed_candidates, url_refusal
 from tenax.urls.describe_admission import rule_verdicts
 from tenax.urls.normalize import normalize, normalize_options
 
 PAGE = "https://example.org/news/today"
+ON_PAGE = FoundOn(PAGE, 0, via=PAGE)
 RULES = build_rules(["https://example.org/"], Config(), 2026)
 
 
@@ -69,7 +70,7 @@ def test_seed_candidates() -> None:
 
 
 def test_an_candidate_carries_what_the_database_needs() -> None:
-    candidates, refusals = admit_links(RULES, PAGE, PAGE, 2, ["/shop?color=red&utm_source=x#top"])
+    candidates, refusals, *_ = admit_links(RULES, FoundOn(PAGE, 2, via=PAGE), ["/shop?color=red&utm_source=x#top"])
     assert refusals == {}
     assert candidates == (
         Candidate(
@@ -88,7 +89,9 @@ def test_an_candidate_carries_what_the_database_needs() -> None:
 def test_priorities_follow_depth_and_rank() -> None:
     hrefs = ["/", "/a", "/about", "/news?page=2"]
     by_depth = {
-        depth: [candidate.priority.name[0] for candidate in admit_links(RULES, PAGE, PAGE, depth, hrefs)[0]]
+        depth: [
+            candidate.priority.name[0] for candidate in admit_links(RULES, FoundOn(PAGE, depth, via=PAGE), hrefs)[0]
+        ]
         for depth in (0, 1, 2, 5, 9)
     }
     assert {depth: "".join(letters) for depth, letters in by_depth.items()} == {
@@ -98,19 +101,21 @@ def test_priorities_follow_depth_and_rank() -> None:
 
 def test_a_link_back_to_a_seed_is_high() -> None:
     rules = with_crawl(CrawlConfig(), "https://example.org/archive/")
-    candidates, _ = admit_links(rules, PAGE, PAGE, 5, ["/archive/", "/archive/x"])
+    candidates, *_ = admit_links(rules, FoundOn(PAGE, 5, via=PAGE), ["/archive/", "/archive/x"])
     assert [candidate.priority for candidate in candidates] == [Priority.HIGH, Priority.LOW]
 
 
 def test_each_url_once_and_never_the_page_itself() -> None:
     hrefs = ["/a", "/a#x", "https://EXAMPLE.org/a", "../a", "#top", "", PAGE, "today?utm_source=x", "/b"]
-    candidates, refusals = admit_links(RULES, PAGE, PAGE, 0, hrefs)
+    candidates, refusals, *_ = admit_links(RULES, ON_PAGE, hrefs)
     assert urls(candidates) == ["https://example.org/a", "https://example.org/b"]
     assert refusals == {}
 
 
 def test_links_are_resolved_against_the_base() -> None:
-    candidates, _ = admit_links(RULES, PAGE, "https://example.org/x/y/z", 0, ["a", "../b", "?c", "#d", "//d.org/"])
+    candidates, *_ = admit_links(
+        RULES, FoundOn("https://example.org/x/y/z", 0, via=PAGE), ["a", "../b", "?c", "#d", "//d.org/"]
+    )
     assert urls(candidates) == [
         "https://example.org/x/y/a",
         "https://example.org/x/b",
@@ -123,7 +128,7 @@ def test_links_are_resolved_against_the_base() -> None:
 def test_what_a_long_base_makes_of_links_is_not_remembered() -> None:
     rules = build_rules(["https://example.org/long/"], Config(), 2026)
     base = f"https://example.org/{'b' * 1500}/"
-    candidates, _ = admit_links(rules, PAGE, base, 0, [*map(str, range(100)), "/short", "/" + "c" * 1100])
+    candidates, *_ = admit_links(rules, FoundOn(base, 0, via=PAGE), [*map(str, range(100)), "/short", "/" + "c" * 1100])
     assert urls(candidates)[0] == f"{base}0"
     kept = admit._rule_checker(rules)._links
     assert sum(len(link.url) for links in kept.values() for link in links.values()) < 100
@@ -139,7 +144,7 @@ def test_refusals_are_counted_by_reason() -> None:
     ]
     marked = ["/nofollow", "https://other.org/y", "/a"]
     is_nofollow = [False] * len(hrefs) + [True] * len(marked)
-    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs + marked, is_nofollow)
+    candidates, refusals, *_ = admit_links(rules, ON_PAGE, hrefs + marked, is_nofollow)
     assert urls(candidates) == ["https://example.org/a"]
     assert refusals == {
         "scope": 2,
@@ -155,7 +160,7 @@ def test_refusals_are_counted_by_reason() -> None:
 
 def test_include_is_a_reason_too() -> None:
     rules = with_crawl(CrawlConfig(include=("*.html", "/page/"), exclude=("*x.html",)))
-    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, ["/a.html", "/x.html", "/page", "/other"])
+    candidates, refusals, *_ = admit_links(rules, ON_PAGE, ["/a.html", "/x.html", "/page", "/other"])
     assert urls(candidates) == ["https://example.org/a.html", "https://example.org/page"]
     assert refusals == {"exclude": 1, "include": 1}
 
@@ -163,15 +168,15 @@ def test_include_is_a_reason_too() -> None:
 def test_too_deep() -> None:
     rules = with_crawl(CrawlConfig(max_depth=2))
     hrefs = ["/a", "/b", "https://other.org/", "/x/x/x", "mailto:x"]
-    candidates, _ = admit_links(rules, PAGE, PAGE, 1, hrefs)
+    candidates, *_ = admit_links(rules, FoundOn(PAGE, 1, via=PAGE), hrefs)
     assert [candidate.depth for candidate in candidates] == [2, 2]
-    assert admit_links(rules, PAGE, PAGE, 2, hrefs) == ((), {"depth": 3, "scope": 1, "scheme": 1})
+    assert admit_links(rules, FoundOn(PAGE, 2, via=PAGE), hrefs)[:2] == ((), {"depth": 3, "scope": 1, "scheme": 1})
 
 
 def test_a_page_gives_so_many_links_and_no_more() -> None:
     rules = with_crawl(CrawlConfig(max_links_per_page=3))
     hrefs = [*(f"/{number}" for number in range(10)), "https://other.org/"]
-    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs)
+    candidates, refusals, *_ = admit_links(rules, ON_PAGE, hrefs)
     assert urls(candidates) == ["https://example.org/0", "https://example.org/1", "https://example.org/2"]
     assert refusals == {"max_links_per_page": 7, "scope": 1}
 
@@ -179,12 +184,12 @@ def test_a_page_gives_so_many_links_and_no_more() -> None:
 def test_a_page_of_foreign_links_is_not_read_to_its_end() -> None:
     rules = with_crawl(CrawlConfig(max_links_per_page=3))
     hrefs = [*(f"https://h{number}.net/" for number in range(100)), "/late"]
-    assert admit_links(rules, PAGE, PAGE, 0, hrefs) == ((), {"scope": 30, "max_links_per_page": 71})
+    assert admit_links(rules, ON_PAGE, hrefs)[:2] == ((), {"scope": 30, "max_links_per_page": 71})
 
 
 def test_hosts_below_a_domain_have_a_budget_but_seeds_do_not() -> None:
     rules = with_crawl(CrawlConfig(scope="domain"), "https://www.example.org/")
-    candidates, _ = admit_links(rules, PAGE, PAGE, 0, ["https://a.example.org/", "http://example.org/x"])
+    candidates, *_ = admit_links(rules, ON_PAGE, ["https://a.example.org/", "http://example.org/x"])
     assert [candidate.budgets for candidate in candidates] == [
         (Budget("hosts_per_domain", "example.org", 1000, counts_hosts=True),),
         (),
@@ -192,8 +197,8 @@ def test_hosts_below_a_domain_have_a_budget_but_seeds_do_not() -> None:
 
 
 def test_a_useless_base_refuses_but_does_not_fail() -> None:
-    assert admit_links(RULES, PAGE, "about:blank", 0, ["/a", "b"]) == ((), {"invalid": 2})
-    assert admit_links(RULES, PAGE, "\ud800", 0, ["/a"]) == ((), {"invalid": 1})
+    assert admit_links(RULES, FoundOn("about:blank", 0, via=PAGE), ["/a", "b"])[:2] == ((), {"invalid": 2})
+    assert admit_links(RULES, FoundOn("\ud800", 0, via=PAGE), ["/a"])[:2] == ((), {"invalid": 1})
 
 
 # ---- caching ----------------------------------------------------------------------------------------------
@@ -216,11 +221,11 @@ def test_memory_changes_no_answer(pages: list[tuple[str, list[str]]]) -> None:
     spelling = normalize_options(RULES.urls)
     for base, hrefs in pages:
         page = "https://example.org/elsewhere"
-        candidates, refusals = admit_links(RULES, page, base, 0, hrefs)
+        candidates, refusals, *_ = admit_links(RULES, FoundOn(base, 0, via=page), hrefs)
         fresh = (normalize(href, base, spelling) for href in hrefs)
         allowed = (url.url for url in fresh if url is not None and url_refusal(RULES, url, 1) is None)
         assert urls(candidates) == list(dict.fromkeys(allowed))
-        assert (candidates, refusals) == admit_links(RULES, page, base, 0, hrefs)
+        assert (candidates, refusals) == admit_links(RULES, FoundOn(base, 0, via=page), hrefs)[:2]
 
 
 @given(st.sampled_from(_BASES), st.lists(st.sampled_from(_HREFS), max_size=8), st.sets(st.sampled_from(_HREFS)))
@@ -230,7 +235,9 @@ def test_a_link_is_known_by_its_url_however_it_is_written(base: str, hrefs: list
     spelling = normalize_options(RULES.urls)
     lookalikes = {"https://example.org//example.org/b", "https://example.org/a/x:y", "https://example.org/https:e"}
     known = {url.url for href in before if (url := normalize(href, base, spelling)) is not None} | lookalikes
-    candidates, _ = admit_links(RULES, "https://example.org/elsewhere", base, 0, hrefs, (), known)
+    candidates, *_ = admit_links(
+        RULES, FoundOn(base, 0, via="https://example.org/elsewhere"), hrefs, (), KnownUrls(known)
+    )
     fresh = (normalize(href, base, spelling) for href in hrefs)
     allowed = (url.url for url in fresh if url is not None and url_refusal(RULES, url, 1) is None)
     assert urls(candidates) == list(dict.fromkeys(url for url in allowed if url not in known))
@@ -249,15 +256,14 @@ def test_where_links_lead_whatever_is_remembered(base: str, hrefs: list[str], is
     plainly = [normalize(href, base, normalize_options(RULES.urls)) for href in hrefs]
     wanted = [url.url if url is not None else None for url in plainly]
     if is_judged_before:
-        admit_links(RULES, PAGE, base, 1, hrefs)
+        admit_links(RULES, FoundOn(base, 1, via=PAGE), hrefs)
     assert link_targets(RULES, base, hrefs) == wanted
     known = {url for url in wanted if url}
-    assert link_targets(RULES, base, hrefs, known) == wanted
+    assert link_targets(RULES, base, hrefs, KnownUrls(known)) == wanted
     for known_now in (set(), known):
-        found: list[str | None] = []
         marked = [number % 3 == 0 for number in range(len(hrefs))]
-        admit_links(RULES, PAGE, base, 1, hrefs, marked, known_now, targets=found)
-        assert found == wanted, "those marked nofollow too"
+        found = admit_links(RULES, FoundOn(base, 1, via=PAGE), hrefs, marked, KnownUrls(known_now))
+        assert found.targets == wanted, "those marked nofollow too"
 
 
 @given(
@@ -271,26 +277,23 @@ def test_links_that_are_surely_within_the_limit_are_judged_like_all_others(
     rules = with_crawl(CrawlConfig(max_links_per_page=most), "https://example.org/")
     results = []
     for is_nofollow in ([], [False] * len(hrefs)):  # with marks, each link is judged by itself
-        left_out, targets = set[str](), list[str | None]()
-        result = admit_links(rules, PAGE, PAGE, 0, hrefs, is_nofollow, known, (), left_out, targets)
-        results.append((result, left_out, targets))
+        results.append(admit_links(rules, ON_PAGE, hrefs, is_nofollow, KnownUrls(known)))
     assert results[0] == results[1]
 
 
 def test_targets_are_given_for_the_links_that_are_read() -> None:
     rules = with_crawl(CrawlConfig(max_links_per_page=1), "https://example.org/")
-    found: list[str | None] = []
-    admit_links(rules, PAGE, PAGE, 0, [*(f"/{number}" for number in range(20))], targets=found)
-    assert found == [f"https://example.org/{number}" for number in range(10)]
+    found = admit_links(rules, ON_PAGE, [*(f"/{number}" for number in range(20))])
+    assert found.targets == [f"https://example.org/{number}" for number in range(10)]
 
 
 def test_known_links_are_left_out_but_count() -> None:
     rules = with_crawl(CrawlConfig(max_links_per_page=3), "https://example.org/")
     known = {PAGE, "https://example.org/a", "https://example.org/b"}
     hrefs = [PAGE, "/a", "/a#again", "/c", "/c?", "/b", "/d"]
-    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs, (), known)
+    candidates, refusals, *_ = admit_links(rules, ON_PAGE, hrefs, (), KnownUrls(known))
     assert (urls(candidates), refusals) == (["https://example.org/c"], {"max_links_per_page": 1})
-    candidates, refusals = admit_links(rules, PAGE, PAGE, 0, hrefs, (), {PAGE}, known)
+    candidates, refusals, *_ = admit_links(rules, ON_PAGE, hrefs, (), KnownUrls({PAGE}, known))
     assert (urls(candidates), refusals) == (["https://example.org/c"], {"max_links_per_page": 1})
 
 
@@ -300,11 +303,11 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     judge = admit._rule_checker(rules)
     for number in range(100):
         page = f"https://bounded.org/{number}/"
-        candidates, _ = admit_links(rules, page, page, 0, [f"/x{number}", f"y{number}", "/nav", "nav"])
+        candidates, *_ = admit_links(rules, FoundOn(page, 0, via=page), [f"/x{number}", f"y{number}", "/nav", "nav"])
         assert len(candidates) == 4
         assert sum(1 + len(links) for links in judge._links.values()) <= 56
     huge = "/" + "x" * 1500
-    admit_links(rules, page, page, 0, [huge])
+    admit_links(rules, FoundOn(page, 0, via=page), [huge])
     assert all(huge not in links for links in judge._links.values())
 
 
@@ -319,6 +322,6 @@ def test_refusals_agree_with_the_verdicts(path: str, depth: int) -> None:
     assert url is not None
     refused_by = next((verdict.rule for verdict in rule_verdicts(rules, url, depth + 1) if not verdict.passed), None)
     assert url_refusal(rules, url, depth + 1) == refused_by
-    candidates, refusals = admit_links(rules, PAGE, PAGE, depth, [path])
+    candidates, refusals, *_ = admit_links(rules, FoundOn(PAGE, depth, via=PAGE), [path])
     assert refusals == ({refused_by: 1} if refused_by else {})
     assert len(candidates) == (0 if refused_by else 1)

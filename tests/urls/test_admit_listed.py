@@ -9,6 +9,7 @@ import pytest
 
 from tenax.config import Config, CrawlConfig
 from tenax.model import Budget, Candidate, Priority, Source
+from tenax.urls import FoundOn, KnownUrls
 from tenax.urls.admit import (
     URL_LIST_LEAD_SECONDS,
     ListedUrl,
@@ -39,7 +40,7 @@ def with_crawl(crawl: CrawlConfig, seed: str = "https://example.org/") -> Rules:
 
 def test_what_is_listed_becomes_an_candidate_with_its_hints() -> None:
     entries = [ListedUrl("/a", None, "daily"), ListedUrl("https://example.org/a#x"), ListedUrl("/about", NOW - DAY)]
-    candidates, refusals = admit_url_list(RULES, MAP, 1, entries, Source.SITEMAP, NOW)
+    candidates, refusals = admit_url_list(RULES, FoundOn(MAP, 1, Source.SITEMAP, MAP), entries, NOW)
     assert urls(candidates) == ["https://example.org/a", "https://example.org/about"]
     plain, new = candidates
     assert (plain.depth, plain.source, plain.via, plain.changefreq) == (2, Source.SITEMAP, MAP, "daily")
@@ -51,8 +52,8 @@ def test_what_is_listed_becomes_an_candidate_with_its_hints() -> None:
 def test_new_comes_before_old_and_a_feed_before_a_sitemap() -> None:
     ages = [0.0, 10.0, 100.0, 5000.0, -3.0]
     entries = [ListedUrl(f"/{number}", NOW - age * DAY) for number, age in enumerate(ages)]
-    dated, _ = admit_url_list(RULES, MAP, 2, entries, Source.FEED, NOW)
-    listed, _ = admit_url_list(RULES, MAP, 2, entries, Source.SITEMAP, NOW)
+    dated, _ = admit_url_list(RULES, FoundOn(MAP, 2, Source.FEED, MAP), entries, NOW)
+    listed, _ = admit_url_list(RULES, FoundOn(MAP, 2, Source.SITEMAP, MAP), entries, NOW)
     new, month, year, old, ahead = (candidate.lead_seconds for candidate in dated)
     assert new == ahead > month > year > old, "a date ahead of now is as good as new"
     assert all(one.lead_seconds > other.lead_seconds for one, other in zip(dated, listed, strict=True))
@@ -64,17 +65,16 @@ def test_what_is_listed_is_judged_like_links_each_url_once() -> None:
         ListedUrl("https://other.test/"), ListedUrl("/private/x"), ListedUrl("mailto:a@b.test"), ListedUrl("http://["),
         ListedUrl("/known"), ListedUrl("/before"), ListedUrl("/2999/calendar"), ListedUrl("/ok"),
     ]  # fmt: skip
-    known, before = {"https://example.org/known"}, {"https://example.org/before"}
-    candidates, refusals = admit_url_list(rules, MAP, 0, entries, Source.FEED, NOW, known, before)
+    known = KnownUrls({"https://example.org/known"}, {"https://example.org/before"})
+    candidates, refusals = admit_url_list(rules, FoundOn(MAP, 0, Source.FEED, MAP), entries, NOW, known)
     assert urls(candidates) == ["https://example.org/ok"]
     assert refusals == {"scope": 1, "exclude": 1, "scheme": 1, "invalid": 1, "trap:calendar_years": 1}
 
 
 def test_what_is_listed_too_deep_is_refused_for_that() -> None:
     rules = with_crawl(CrawlConfig(max_depth=2))
-    candidates, refusals = admit_url_list(
-        rules, MAP, 2, [ListedUrl("/a"), ListedUrl("https://other.test/")], Source.FEED, NOW
-    )
+    entries = [ListedUrl("/a"), ListedUrl("https://other.test/")]
+    candidates, refusals = admit_url_list(rules, FoundOn(MAP, 2, Source.FEED, MAP), entries, NOW)
     assert (candidates, refusals) == ((), {"depth": 1, "scope": 1})
 
 
@@ -95,14 +95,13 @@ def test_what_is_listed_too_deep_is_refused_for_that() -> None:
 )
 def test_where_a_sitemap_or_a_feed_may_be(scope: Any, href: str, is_named: bool, is_candidate: bool) -> None:
     rules = with_crawl(CrawlConfig(scope=scope, include=("*/news/*",)), "https://example.org/docs/")
-    candidate = url_list_candidate(rules, href, MAP, 3, Source.SITEMAP, PAGE, BUDGET, is_named=is_named)
+    candidate = url_list_candidate(rules, href, FoundOn(MAP, 3, Source.SITEMAP, PAGE), BUDGET, is_named=is_named)
     assert (candidate is not None) is is_candidate
 
 
 def test_a_url_list_goes_before_pages_of_its_level_and_has_its_own_budget_only() -> None:
-    candidate = url_list_candidate(
-        with_crawl(CrawlConfig(max_depth=2)), "/a.xml?x=1", MAP, 5, Source.FEED, PAGE, BUDGET
-    )
+    rules = with_crawl(CrawlConfig(max_depth=2))
+    candidate = url_list_candidate(rules, "/a.xml?x=1", FoundOn(MAP, 5, Source.FEED, PAGE), BUDGET)
     assert candidate is not None
     assert (candidate.url, candidate.origin, candidate.depth) == (
         "https://example.org/a.xml?x=1",

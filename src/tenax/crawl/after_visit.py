@@ -17,7 +17,7 @@ import msgspec
 from tenax.config import DuplicatesConfig, RecrawlConfig, Sites
 from tenax.crawl.discovery_candidates import count_withheld_guesses, guess_urls, robots_sitemap_candidates
 from tenax.crawl.reader.messages import ExtractedPage
-from tenax.discovery.repeats import SeriesPage, is_combined, record_facet_page, record_series_page, shape_of
+from tenax.discovery.repeats import FacetPage, SeriesPage, is_combined, record_facet_page, record_series_page, shape_of
 from tenax.extract.text.fingerprint import fingerprint_bands, fingerprint_similarity
 from tenax.fetch.answer import FetchResult, VisitEnd
 from tenax.fetch.retry import update_host
@@ -285,13 +285,15 @@ def apply_visit(
     answer, outcome, site = end.answer, end.outcome, end.site
     new_host = update_host(host, end)
     guess_state, guesses = guess_urls(
-        new_host.guess_state, claim, end, extracted, len(new_candidates), rules, similarity=page_similarity
+        new_host.guess_state, claim, end, extracted, len(new_candidates), rules=rules, similarity=page_similarity
     )
     guess_state = _update_facets(guess_state, claim, outcome, extracted, new_candidates)
     if extracted is not None and isinstance(outcome, Fetched) and not outcome.url_list:
         task = claim.task
         shape = shape_of(extracted.text, extracted.words)
-        page = SeriesPage(task.url, task.via, extracted.content_hash, extracted.fingerprint, extracted.words, shape)
+        page = SeriesPage(
+            task.url, task.via, extracted.content_hash, extracted.fingerprint, words=extracted.words, shape=shape
+        )
         guess_state = record_series_page(guess_state, page, task.origin, new_candidates, page_similarity)
     if guess_state is not new_host.guess_state:
         new_host = msgspec.structs.replace(new_host, guess_state=guess_state)
@@ -308,7 +310,12 @@ def apply_visit(
     recrawl_plan = plan_recrawl(new_host.recrawl_cost, claim, end, extracted, similarity)
     new_host = msgspec.structs.replace(new_host, recrawl_cost=recrawl_plan.recrawl_cost)
     return VisitUpdate(
-        new_host, candidates, recrawl_plan.change_history, recrawl_plan.next_visit_at, recrawl_plan.why, cut_off
+        new_host,
+        candidates,
+        change_history=recrawl_plan.change_history,
+        next_visit_at=recrawl_plan.next_visit_at,
+        why=recrawl_plan.why,
+        cut_off=cut_off,
     )
 
 
@@ -325,18 +332,15 @@ def _update_facets(
         return guess_state
     own = url.partition("?")[0] + "?"
     beyond = sum(1 for candidate in new_candidates if not candidate.url.startswith(own))
-    narrowed = is_combined(url, (candidate.url for candidate in new_candidates))
-    return record_facet_page(
-        guess_state,
+    page = FacetPage(
         url,
-        origin,
         extracted.kind,
         extracted.content_hash,
         extracted.fingerprint,
-        beyond,
-        page_similarity,
-        narrowed,
+        new_urls=beyond,
+        is_combined=is_combined(url, (candidate.url for candidate in new_candidates)),
     )
+    return record_facet_page(guess_state, page, origin, page_similarity)
 
 
 def _stored_copy_similarity(claim: Claim, extracted: ExtractedPage | None) -> float | None:

@@ -27,6 +27,7 @@ from tenax.model import (
     limit_names,
     limit_setting,
 )
+from tenax.urls import FoundOn
 from tenax.urls.admit import Rules, is_seed_host, links_with_limits, url_budgets, url_list_candidate
 from tenax.urls.normalize import normalize, normalize_options
 
@@ -148,7 +149,7 @@ def _cut_off_urls(rules: Rules, page: CutOffPage, discovery: DiscoveryConfig) ->
     if by := feed_limit(page.cut_off_counts):
         lists = [link.url for link in found if link.is_url_list and not link.is_nofollow]
         candidates = (
-            url_list_candidate(rules, url, page.url, 0, Source.FEED, None, Budget(by, "", 0)) for url in lists
+            url_list_candidate(rules, url, FoundOn(page.url, 0, Source.FEED), Budget(by, "", 0)) for url in lists
         )
         wanted |= {candidate.url: by for candidate in candidates if candidate is not None}
     return wanted

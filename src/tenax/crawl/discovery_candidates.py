@@ -43,6 +43,7 @@ from tenax.model import (
     Source,
     Task,
 )
+from tenax.urls import FoundOn
 from tenax.urls.admit import Rules, guess_candidate, is_seed_host, url_list_candidate
 from tenax.urls.normalize import normalize, normalize_options
 
@@ -67,13 +68,12 @@ def robots_sitemap_candidates(
         return ()
     if robots.verdict is RobotsVerdict.UNREACHABLE:
         return ()
-    home = f"{origin}/"
-    budget = Budget("max_sitemaps", "", discovery.max_sitemaps)
+    robots_txt, budget = _home_page(origin, Source.SITEMAP), Budget("max_sitemaps", "", discovery.max_sitemaps)
     named = sitemaps_in_robots(robots.text)
     if named:
-        found = (url_list_candidate(rules, url, home, 0, Source.SITEMAP, None, budget, is_named=True) for url in named)
+        found = (url_list_candidate(rules, url, robots_txt, budget, is_named=True) for url in named)
         return tuple(candidate for candidate in found if candidate is not None)
-    return _guess_url_list(origin, SITEMAP_PATHS[0], rules, Source.SITEMAP, None, budget)
+    return _guess_url_list(SITEMAP_PATHS[0], robots_txt, rules, budget)
 
 
 def guess_well_known_urls(
@@ -89,22 +89,23 @@ def guess_well_known_urls(
     These are guesses, made only where guesses are allowed. The first sitemap path does not count as a guess.
     """
     signs = guess_state.signs
-    via = task.url
     candidates: tuple[Candidate, ...] = ()
     if "sitemaps" in discovery.sources and signs.no_sitemap and not signs.sitemaps_tried:
         signs = msgspec.structs.replace(signs, sitemaps_tried=True)
         budget = Budget("max_sitemaps", "", discovery.max_sitemaps)
-        candidates += _guess_url_list(task.origin, SITEMAP_PATHS[1], rules, Source.SITEMAP, via, budget)
+        found_on = _home_page(task.origin, Source.SITEMAP, task.url)
+        candidates += _guess_url_list(SITEMAP_PATHS[1], found_on, rules, budget)
     if "feeds" in discovery.sources:
+        found_on = _home_page(task.origin, Source.FEED, task.url)
         budget = Budget("min_guesses", "feeds", discovery.min_guesses // 2)
         next_path = _next_path(FEED_PATHS, task.url.removeprefix(task.origin))
         is_tried = next_path in FEED_PATHS[:SMALL_HOST_FEED_PATHS] or guess_state.requests >= INITIAL_VISITS
         is_due = is_tried or guess_state.verdict == "asked"
         if task.source is Source.FEED and task.is_url_list and next_path and is_due and _is_missing(outcome):
-            candidates += _guess_url_list(task.origin, next_path, rules, Source.FEED, via, budget)
+            candidates += _guess_url_list(next_path, found_on, rules, budget)
         elif _is_feed_due(guess_state, remaining_tasks):
             signs = msgspec.structs.replace(signs, feeds_tried=True)
-            candidates += _guess_url_list(task.origin, FEED_PATHS[0], rules, Source.FEED, via, budget)
+            candidates += _guess_url_list(FEED_PATHS[0], found_on, rules, budget)
     return guess_state if signs is guess_state.signs else msgspec.structs.replace(guess_state, signs=signs), candidates
 
 
@@ -122,10 +123,13 @@ def _next_path(paths: Sequence[str], path: str) -> str:
     return paths[index] if index < len(paths) else ""
 
 
-def _guess_url_list(
-    origin: str, path: str, rules: Rules, source: Source, via: str | None, budget: Budget
-) -> tuple[Candidate, ...]:
-    candidate = url_list_candidate(rules, origin + path, f"{origin}/", 0, source, via, budget)
+def _home_page(origin: str, source: Source, via: str | None = None) -> FoundOn:
+    """For sitemaps and feeds that no page links to: they have the depth of a seed."""
+    return FoundOn(f"{origin}/", 0, source, via)
+
+
+def _guess_url_list(path: str, found_on: FoundOn, rules: Rules, budget: Budget) -> tuple[Candidate, ...]:
+    candidate = url_list_candidate(rules, path, found_on, budget)
     return (candidate,) if candidate is not None else ()
 
 
@@ -171,16 +175,18 @@ def guess_urls(
     left = _remaining_tasks(guess_state, waiting, new_urls)
     well_known: tuple[Candidate, ...] = ()
     if guess_state.verdict in GUESSING_VERDICTS:
-        guess_state, well_known = guess_well_known_urls(guess_state, claim.task, outcome, rules, discovery, left)
+        guess_state, well_known = guess_well_known_urls(
+            guess_state, claim.task, outcome, rules, discovery, remaining_tasks=left
+        )
     facts = VisitFacts(
         claim.task.url,
         claim.task.source,
         _guess_answer(outcome),
-        extracted.listing if extracted is not None else None,
-        extracted.content_hash if extracted is not None else "",
-        extracted.fingerprint if extracted is not None else b"",
-        new_urls,
-        claim.task.depth,
+        listing=extracted.listing if extracted is not None else None,
+        content_hash=extracted.content_hash if extracted is not None else "",
+        fingerprint=extracted.fingerprint if extracted is not None else b"",
+        new_urls=new_urls,
+        depth=claim.task.depth,
         is_hub=extracted is not None and extracted.kind is PageKind.HUB,
         words=extracted.words if extracted is not None else 0,
         is_to_slash=isinstance(outcome, Redirected) and outcome.to == f"{claim.task.url}/",
@@ -285,7 +291,8 @@ def due_candidates(
     ):
         budget = Budget("min_guesses", "feeds", site.discovery.min_guesses // 2)
         next_path = next((path for path in FEED_PATHS if origin + path not in known), None)
-        candidates += _guess_url_list(origin, next_path, rules, Source.FEED, home, budget) if next_path else ()
+        found_on = _home_page(origin, Source.FEED, home)
+        candidates += _guess_url_list(next_path, found_on, rules, budget) if next_path else ()
     return tuple(candidate for candidate in candidates if candidate is not None)
 
 

@@ -31,6 +31,7 @@ from tenax.model import (
     limit_names,
     limit_refusals,
 )
+from tenax.urls import FoundOn
 from tenax.urls.admit import (
     ListedUrl,
     Rules,
@@ -182,11 +183,13 @@ class _Readmission:
         if page.url_list:
             source = Source.SITEMAP if page.url_list == "sitemap" else Source.FEED
             listed = [ListedUrl(link.url) for link in links]
-            return admit_url_list(self._rules, page.url, page.depth, listed, source, 0.0)
+            return admit_url_list(self._rules, FoundOn(page.url, page.depth, source, page.url), listed, now=0.0)
         if "links" not in discovery.sources:
             return (), {}
         hrefs, is_nofollow = [link.url for link in links], [link.is_nofollow for link in links]
-        return admit_links(self._rules, page.url, page.url, page.depth, hrefs, is_nofollow)
+        found_on = FoundOn(page.url, page.depth, Source.LINK, page.url)
+        candidates, refusals, *_ = admit_links(self._rules, found_on, hrefs, is_nofollow)
+        return candidates, refusals
 
     def _url_list_candidates(
         self, page: PageLinks | CutOffPage, links: Sequence[PageLink], discovery: DiscoveryConfig
@@ -199,11 +202,8 @@ class _Readmission:
             budget = Budget("max_sitemaps", "", discovery.max_sitemaps)
         if not is_wanted:
             return (), {}
-        named = (
-            url_list_candidate(self._rules, link.url, page.url, page.depth, source, page.url, budget)
-            for link in links
-            if not link.is_nofollow
-        )
+        found_on = FoundOn(page.url, page.depth, source, page.url)
+        named = (url_list_candidate(self._rules, link.url, found_on, budget) for link in links if not link.is_nofollow)
         candidates = tuple(candidate for candidate in named if candidate is not None)
         if candidates and not page.url_list and page.depth >= self._rules.max_depth:
             return (), {"feeds_too_deep": len(candidates)}

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
-
-import msgspec
 
 from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
 from tenax.database.page_codec import FEED, SITEMAP, pack_urls
 from tenax.discovery.feeds.read import Feed, looks_like_feed, read_feed
 from tenax.discovery.sitemaps.read import Sitemap, SitemapEntry, SitemapLimits, looks_like_sitemap, read_sitemap
 from tenax.extract.text.fingerprint import content_hash
-from tenax.model import LINKS_NOT_KEPT, Budget, Candidate, ChangeNotice, Rejected, Source, UrlList, count_rule_refusals
+from tenax.model import LINKS_NOT_KEPT, Budget, ChangeNotice, Rejected, Source, UrlList, count_rule_refusals
+from tenax.urls import NO_URLS, FoundOn, KnownUrls
 from tenax.urls.admit import ListedUrl, Rules, admit_url_list, link_targets, url_list_candidate
 from tenax.urls.normalize import MAX_RESOLVED_CHARS, split_base
 
@@ -33,9 +32,7 @@ def detect_url_list(body: bytes, content_type: str | None) -> UrlList:
     return "feed" if looks_like_feed(body, content_type) else ""
 
 
-def extract_url_list(
-    job: ExtractJob, rules: Rules, known: Container[str] = (), known_before: Container[str] = ()
-) -> ExtractedPage:
+def extract_url_list(job: ExtractJob, rules: Rules, known_urls: KnownUrls = NO_URLS) -> ExtractedPage:
     """The candidates of a sitemap or feed; rejected when it is neither.
 
     A document announced as a sitemap may have any form, plain text or a feed too.
@@ -43,19 +40,17 @@ def extract_url_list(
     form = detect_url_list(job.body, job.content_type)
     if form == "feed" and not (job.is_url_list and job.source is Source.SITEMAP):
         feed = read_feed(job.body, job.content_type, job.fetched_url, job.now)
-        return _extract_feed(job, rules, feed, known, known_before)
+        return _extract_feed(job, rules, feed, known_urls)
     most = max(job.discovery.max_sitemap_urls, MAX_URLS_READ)
     limits = SitemapLimits(
         max_urls=most,
         max_decoded_bytes=job.discovery.max_sitemap_bytes,
         max_relative_urls=MAX_RESOLVED_CHARS // len(job.fetched_url),
     )
-    return _extract_sitemap(job, rules, read_sitemap(job.body, job.content_type, limits), known, known_before)
+    return _extract_sitemap(job, rules, read_sitemap(job.body, job.content_type, limits), known_urls)
 
 
-def _extract_sitemap(
-    job: ExtractJob, rules: Rules, sitemap: Sitemap, known: Container[str], known_before: Container[str]
-) -> ExtractedPage:
+def _extract_sitemap(job: ExtractJob, rules: Rules, sitemap: Sitemap, known_urls: KnownUrls) -> ExtractedPage:
     if sitemap.form == "none" or (sitemap.form == "text" and not sitemap.entries):
         return ExtractedPage(rejection=Rejected(f"url_list: {_format_problems(sitemap.problems) or 'not a sitemap'}"))
     refusals: dict[str, int] = {}
@@ -63,19 +58,16 @@ def _extract_sitemap(
     taken, beyond = _split_at_limit(sitemap.entries, job.discovery.max_sitemap_urls)
     if sitemap.form == "index":
         budget = Budget("max_sitemaps", "", job.discovery.max_sitemaps)
-        found = (
-            url_list_candidate(rules, entry.url, job.fetched_url, job.depth, Source.SITEMAP, job.url, budget)
-            for entry in taken
-        )
+        index = FoundOn(job.fetched_url, job.depth, Source.SITEMAP, job.url)
+        found = (url_list_candidate(rules, entry.url, index, budget) for entry in taken)
         candidates = tuple(
             {
                 candidate.url: candidate for candidate in found if candidate is not None and candidate.url != job.url
             }.values()
         )
     else:
-        candidates, refusals = admit_url_list(
-            rules, job.url, job.depth, _iterate_entries(taken), Source.SITEMAP, job.now, known, known_before
-        )
+        document = FoundOn(job.url, job.depth, Source.SITEMAP, job.url)
+        candidates, refusals = admit_url_list(rules, document, _iterate_entries(taken), job.now, known_urls)
         change_notices = _recent_changes(job, rules, _iterate_entries(taken))
     refusals |= {
         name: count
@@ -97,10 +89,16 @@ def _extract_sitemap(
         if sitemap.form == "index"
         else _pack_listed_urls(job, rules, urls)
     )
-    extracted = _build_result(
-        "sitemap", len(taken), listed, candidates, _add_unstored_count(packed, refusals), problems, change_notices
+    return ExtractedPage(
+        url_list="sitemap",
+        links_count=len(taken),
+        content_hash=listed,
+        candidates=candidates,
+        refusals=_add_unstored_count(packed, refusals),
+        evidence=_format_problems(problems),
+        change_notices=change_notices,
+        link_targets=packed,
     )
-    return msgspec.structs.replace(extracted, link_targets=packed)
 
 
 def _split_at_limit(entries: Sequence[T], limit: int) -> tuple[Sequence[T], Sequence[T]]:
@@ -115,27 +113,32 @@ def _iterate_entries(entries: Sequence[SitemapEntry]) -> Iterator[ListedUrl]:
             yield ListedUrl(alternate, entry.lastmod)
 
 
-def _extract_feed(
-    job: ExtractJob, rules: Rules, feed: Feed, known: Container[str], known_before: Container[str]
-) -> ExtractedPage:
+def _extract_feed(job: ExtractJob, rules: Rules, feed: Feed, known_urls: KnownUrls) -> ExtractedPage:
     if not feed.format:
         return ExtractedPage(rejection=Rejected(f"url_list: {_format_problems(feed.problems) or 'not a feed'}"))
     named = [ListedUrl(entry.link, entry.updated or entry.published) for entry in feed.entries if entry.link]
     entries, beyond = _split_at_limit(named, job.discovery.max_sitemap_urls)
-    candidates, refusals = admit_url_list(rules, job.url, job.depth, entries, Source.FEED, job.now, known, known_before)
+    document = FoundOn(job.url, job.depth, Source.FEED, job.url)
+    candidates, refusals = admit_url_list(rules, document, entries, job.now, known_urls)
     if feed.next_link:
         budget = Budget("max_feeds", "", job.discovery.max_feeds)
-        older = url_list_candidate(rules, feed.next_link, job.fetched_url, job.depth, Source.FEED, job.url, budget)
+        older = url_list_candidate(rules, feed.next_link, document._replace(base=job.fetched_url), budget)
         candidates += (older,) if older is not None else ()
     if beyond:
         refusals["max_sitemap_urls"] = len(beyond)
     listed = _hash_entries((entry.url, entry.at) for entry in entries)
     older_feeds = [feed.next_link] if feed.next_link else []
     packed = _pack_listed_urls(job, rules, [entry.url for entry in named], older_feeds, FEED)
-    refusals = _add_unstored_count(packed, refusals)
-    change_notices = _recent_changes(job, rules, entries)
-    extracted = _build_result("feed", len(feed.entries), listed, candidates, refusals, feed.problems, change_notices)
-    return msgspec.structs.replace(extracted, link_targets=packed)
+    return ExtractedPage(
+        url_list="feed",
+        links_count=len(feed.entries),
+        content_hash=listed,
+        candidates=candidates,
+        refusals=_add_unstored_count(packed, refusals),
+        evidence=_format_problems(feed.problems),
+        change_notices=_recent_changes(job, rules, entries),
+        link_targets=packed,
+    )
 
 
 def _pack_listed_urls(
@@ -165,26 +168,6 @@ def _recent_changes(job: ExtractJob, rules: Rules, entries: Iterable[ListedUrl])
     urls = link_targets(rules, job.fetched_url, [entry.url for entry in lately[:MAX_CHANGE_NOTICES]])
     pairs = zip(urls, lately, strict=False)
     return tuple(ChangeNotice(url, _url_origin(url), entry.at or 0.0) for url, entry in pairs if url is not None)
-
-
-def _build_result(
-    form: UrlList,
-    entries: int,
-    list_hash: str,
-    candidates: tuple[Candidate, ...],
-    refusals: dict[str, int],
-    problems: tuple[str, ...],
-    change_notices: tuple[ChangeNotice, ...],
-) -> ExtractedPage:
-    return ExtractedPage(
-        url_list=form,
-        links_count=entries,
-        content_hash=list_hash,
-        candidates=candidates,
-        refusals=refusals,
-        evidence=_format_problems(problems),
-        change_notices=change_notices,
-    )
 
 
 def _hash_entries(entries: Iterable[tuple[str, float | None]]) -> str:

@@ -10,6 +10,7 @@ On other sites an archive or next page that nothing links to rarely exists, and 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import msgspec
 
@@ -54,14 +55,13 @@ def remaining_guess_budget(guess_state: GuessState, ratio: float, min_guesses: i
     """
     requests = guess_state.requests + waiting
     made, succeeded = guess_state.archives_made, guess_state.archives_succeeded
-    misses = max(0, made - succeeded - _working_pattern_misses(guess_state))
+    archive_counts = _GuessCounts(made, succeeded, max(0, made - succeeded - _working_pattern_misses(guess_state)))
     per_archive = REQUESTS_PER_ARCHIVE if guess_state.signs.has_sitemap else REQUESTS_PER_GUESS
-    archives, max_archives = _remaining_guesses(made, misses, succeeded, requests, ratio / 2, min_guesses, per_archive)
-    lists_made, lists_succeeded = guess_state.guesses_made - made, guess_state.guesses_succeeded - succeeded
-    lists, max_lists = _remaining_guesses(
-        lists_made, lists_made - lists_succeeded, lists_succeeded, requests, ratio / 2, min_guesses, REQUESTS_PER_GUESS
-    )
-    has_ratio_budget = misses < int(ratio / 2 * requests)
+    archives, max_archives = _remaining_guesses(archive_counts, requests, ratio / 2, min_guesses, per_archive)
+    made, succeeded = guess_state.guesses_made - made, guess_state.guesses_succeeded - succeeded
+    list_counts = _GuessCounts(made, succeeded, made - succeeded)
+    lists, max_lists = _remaining_guesses(list_counts, requests, ratio / 2, min_guesses, REQUESTS_PER_GUESS)
+    has_ratio_budget = archive_counts.missed < int(ratio / 2 * requests)
     return GuessBudget(archives, lists, max_archives, max_lists, has_ratio_budget)
 
 
@@ -91,13 +91,21 @@ def _working_pattern_misses(guess_state: GuessState) -> int:
     return sum(rule.missed + (rule.guessed_period is not None) for rule in working)
 
 
+class _GuessCounts(NamedTuple):
+    """The guesses of one kind so far."""
+
+    made: int
+    succeeded: int
+    missed: int
+
+
 def _remaining_guesses(
-    made: int, misses: int, succeeded: int, requests: int, ratio: float, min_guesses: int, per_guess: int
+    counts: _GuessCounts, requests: int, ratio: float, min_guesses: int, per_guess: int
 ) -> tuple[int, int]:
     minimum = min(min_guesses, 1 + requests // per_guess + max(0, min_guesses - DEFAULT_MIN_GUESSES))
-    allowed = max(minimum, int(ratio * requests)) + succeeded // SUCCESSES_PER_EXTRA_MISS
-    hard_limit = max(0, min_guesses + int(MAX_GUESS_RATIO * requests) - made)
-    return max(0, min(allowed - misses, hard_limit)), hard_limit
+    allowed = max(minimum, int(ratio * requests)) + counts.succeeded // SUCCESSES_PER_EXTRA_MISS
+    hard_limit = max(0, min_guesses + int(MAX_GUESS_RATIO * requests) - counts.made)
+    return max(0, min(allowed - counts.missed, hard_limit)), hard_limit
 
 
 MIN_DATED_PAGES = 3

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 from itertools import islice
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -32,9 +32,10 @@ from tenax.discovery.archives import (
     update_months,
 )
 from tenax.discovery.guess_budget import GuessBudget, count_guess, count_section, count_success, remaining_guess_budget
-from tenax.discovery.paged_urls import Numbering, PagedUrl, parse_paged_url, to_relative_url
+from tenax.discovery.paged_urls import Numbering, parse_paged_url, to_relative_url
 from tenax.discovery.pagination import (
     HASH_CHARS,
+    GuessedPage,
     ListLimits,
     ListPage,
     SimilarityFunction,
@@ -48,7 +49,7 @@ from tenax.discovery.pagination import (
     record_list_page,
     remove_pending,
 )
-from tenax.model import ArchiveRule, GuessState, ListRule, PendingGuess, RuleState, Source, Value
+from tenax.model import ArchiveRule, GuessState, PendingGuess, RuleState, Source, Value
 
 MAX_PENDING_CHECKED = 16
 """Pending guesses checked at a time; those that cannot be made yet move to the end."""
@@ -162,7 +163,7 @@ def update_guesses(
     has_changed = guess_state.pending is not before.pending or guess_state.styles is not before.styles
     if has_changed or not facts.waiting or guess_state.requests % CHECK_EVERY_VISITS == 0:
         is_running_out = facts.waiting_high is not None and facts.waiting_high < limits.archives_below
-        return _make_guesses(guess_state, facts.url, now, limits, facts.waiting, budget, is_running_out)
+        return _make_guesses(guess_state, facts.url, now, limits, budget, _Backlog(facts.waiting, is_running_out))
     return guess_state, ()
 
 
@@ -175,7 +176,7 @@ def due_guesses(guess_state: GuessState, home: str, now: float, limits: GuessLim
     if not limits.is_enabled or budget.is_empty:
         return ()
     guess_state = _add_pending_archives(guess_state, 0, now, limits, budget) if limits.with_archives else guess_state
-    return _make_guesses(guess_state, home, now, limits, 0, budget, is_running_out=True)[1]
+    return _make_guesses(guess_state, home, now, limits, budget, _Backlog(0, is_running_out=True))[1]
 
 
 def _learn_from_visit(
@@ -183,10 +184,9 @@ def _learn_from_visit(
 ) -> GuessState:
     """A guessed URL counts as a guess even if it was linked meanwhile."""
     guess_state = _adopt_guess(guess_state, facts, now) if facts.source in _GUESS_SOURCES else guess_state
-    own = parse_paged_url(facts.url) if guess_state.lists else None
-    rule = guess_state.lists.get(own.pattern) if own is not None else None
-    if own is not None and rule is not None and rule.guessed_number == own.number:
-        return _apply_list_result(guess_state, facts, own, rule, now, limits, similarity)
+    answered = _apply_list_result(guess_state, facts, now, limits, similarity)
+    if answered is not None:
+        return answered
     pattern, period = archive_pattern(facts.url, guess_state.archives)
     archive = guess_state.archives.get(pattern)
     if archive is not None and archive.guessed_period == (period or 0):
@@ -222,14 +222,13 @@ def _adopt_guess(guess_state: GuessState, facts: VisitFacts, now: float) -> Gues
 
 
 def _apply_list_result(
-    guess_state: GuessState,
-    facts: VisitFacts,
-    own: PagedUrl,
-    rule: ListRule,
-    now: float,
-    limits: GuessLimits,
-    similarity: SimilarityFunction,
-) -> GuessState:
+    guess_state: GuessState, facts: VisitFacts, now: float, limits: GuessLimits, similarity: SimilarityFunction
+) -> GuessState | None:
+    """The state after a guessed page of a list was visited; None for any other page."""
+    own = parse_paged_url(facts.url) if guess_state.lists else None
+    rule = guess_state.lists.get(own.pattern) if own is not None else None
+    if own is None or rule is None or rule.guessed_number != own.number:
+        return None
     numbering = facts.listing.numbering if facts.listing is not None else None
     if numbering is None or numbering.pattern != own.pattern:
         numbering = Numbering(own.pattern, own.number, own.number, rule.step)
@@ -237,7 +236,7 @@ def _apply_list_result(
     failure_reason = _missing_page_reason(facts) or list_end_reason(rule, page, limits.lists, similarity)
     if not failure_reason and page.new_urls:
         guess_state = count_success(guess_state, is_archive=False)
-    return record_guess_result(guess_state, rule, numbering, page, failure_reason, now, limits.lists)
+    return record_guess_result(guess_state, rule, GuessedPage(numbering, page, failure_reason), now, limits.lists)
 
 
 def _apply_archive_result(
@@ -306,14 +305,16 @@ def _is_unanswered(rule: ArchiveRule, now: float) -> bool:
     return is_redirect_pending or (rule.guessed_period is not None and not is_worth_trying(rule, now))
 
 
+class _Backlog(NamedTuple):
+    """The work of the host that comes before any guess."""
+
+    waiting: int
+    is_running_out: bool
+    """Few tasks of high priority wait."""
+
+
 def _make_guesses(
-    guess_state: GuessState,
-    url: str,
-    now: float,
-    limits: GuessLimits,
-    waiting: int,
-    budget: GuessBudget,
-    is_running_out: bool,
+    guess_state: GuessState, url: str, now: float, limits: GuessLimits, budget: GuessBudget, backlog: _Backlog
 ) -> tuple[GuessState, tuple[Guess, ...]]:
     """Make as many pending guesses as the budget allows, checking a limited number of each kind.
 
@@ -332,7 +333,7 @@ def _make_guesses(
         guesses += () if guess is None else (guess,)
     made = len(guesses)
     for pattern, pending_guess in pending_lists(
-        guess_state, is_running_out, limits.lists.max_pages, MAX_PENDING_CHECKED
+        guess_state, backlog.is_running_out, limits.lists.max_pages, MAX_PENDING_CHECKED
     ):
         list_rule = guess_state.lists.get(pattern)
         is_continued = list_rule is not None and list_rule.state == "valid"
@@ -341,7 +342,7 @@ def _make_guesses(
         guess_state, pattern, pending_guess = adopt_host_style(
             remove_pending(guess_state, pattern), pattern, pending_guess
         )
-        prospect = guess_prospect(guess_state, pattern, pending_guess, now, limits.ratio, waiting)
+        prospect = guess_prospect(guess_state, pattern, pending_guess, now, limits.ratio, waiting=backlog.waiting)
         if prospect == "open":
             still_pending[pattern] = pending_guess
         elif prospect == "good":
@@ -385,8 +386,8 @@ def _to_list_page(facts: VisitFacts) -> ListPage:
     link_fingerprint = facts.listing.link_fingerprint if facts.listing is not None else b""
     links = facts.listing.links if facts.listing is not None else 0
     return ListPage(
-        facts.content_hash, facts.fingerprint, link_fingerprint, facts.new_urls,
-        facts.depth, links, facts.words, facts.is_hub,
+        facts.content_hash, facts.fingerprint, link_fingerprint, new_urls=facts.new_urls, depth=facts.depth,
+        links=links, words=facts.words, is_hub=facts.is_hub,
     )  # fmt: skip
 
 

@@ -194,16 +194,20 @@ def same_page_reason(
     return ""
 
 
+class GuessedPage(Value, frozen=True):
+    """A guessed page of a list, after its visit."""
+
+    numbering: Numbering
+    page: ListPage
+    end_reason: str = ""
+    """Why the list ends with it; empty if it goes on."""
+
+
 def record_guess_result(
-    guess_state: GuessState,
-    rule: ListRule,
-    numbering: Numbering,
-    page: ListPage,
-    end_reason: str,
-    now: float,
-    limits: ListLimits,
+    guess_state: GuessState, rule: ListRule, guessed: GuessedPage, now: float, limits: ListLimits
 ) -> GuessState:
     """Update the list after a guessed page was visited: the list ends, or its next page becomes a pending guess."""
+    numbering, page, end_reason = guessed.numbering, guessed.page, guessed.end_reason
     pattern = numbering.pattern
     if rule.state == "tried":
         result: Literal["failed", "worked"] = "failed" if end_reason else "worked"

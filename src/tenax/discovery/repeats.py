@@ -28,6 +28,9 @@ MIN_VALUES_PER_PARAM = 3
 links to `&action=edit`, `&action=history` and `&oldid=7`, and is a page."""
 MAX_PATHS = 32
 FACET_HASH_CHARS = 16
+SimilarityFunction: TypeAlias = Callable[[bytes, bytes], float]
+"""Similarity of two pages by their fingerprints, 0 to 1."""
+
 _TEXT_KINDS = frozenset({PageKind.ARTICLE, PageKind.FORUM, PageKind.DOCUMENTATION})
 
 
@@ -79,30 +82,38 @@ def is_combined(url: str, links: Iterable[str]) -> bool:
     return sum(len(values) >= MIN_VALUES_PER_PARAM for values in values_by_param.values()) >= MIN_NARROWING_PARAMS
 
 
+class FacetPage(Value, frozen=True):
+    """A page as it is compared with other facets of its path."""
+
+    url: str
+    kind: PageKind
+    content_hash: str
+    fingerprint: bytes
+    new_urls: int = 0
+    """New links, except facets of the same path."""
+    is_combined: bool = False
+    """See the function `is_combined`."""
+
+
 def record_facet_page(
-    guess_state: GuessState,
-    url: str,
-    origin: str,
-    kind: PageKind,
-    content_hash: str,
-    fingerprint: bytes,
-    new_urls: int,
-    similarity: Callable[[bytes, bytes], float],
-    narrowed: bool = False,
+    guess_state: GuessState, page: FacetPage, origin: str, similarity: SimilarityFunction
 ) -> GuessState:
-    """`new_urls` counts new links except facets of the same path; `narrowed`: see `is_combined`."""
-    path = facet_path(url, origin)
+    """Update the path after one of its facets was read."""
+    path = facet_path(page.url, origin)
     if path is None:
         return guess_state
     rule = guess_state.facets.get(path, FacetRule())
-    hash_prefix = content_hash[:FACET_HASH_CHARS]
+    hash_prefix = page.content_hash[:FACET_HASH_CHARS]
     is_similar = rule.content_hash == hash_prefix or (
-        bool(fingerprint and rule.fingerprint) and similarity(fingerprint, rule.fingerprint) >= MIN_FACET_SIMILARITY
+        bool(page.fingerprint and rule.fingerprint)
+        and similarity(page.fingerprint, rule.fingerprint) >= MIN_FACET_SIMILARITY
     )
-    has_own_text = kind in _TEXT_KINDS or not (is_similar or kind is PageKind.HUB)
-    is_useful = bool(new_urls) or (has_own_text and not narrowed)
+    has_own_text = page.kind in _TEXT_KINDS or not (is_similar or page.kind is PageKind.HUB)
+    is_useful = bool(page.new_urls) or (has_own_text and not page.is_combined)
     useful_ratio = rule.useful_ratio + (is_useful - rule.useful_ratio) / min(rule.visited + 1, RATIO_WINDOW)
-    rule = FacetRule(rule.visited + 1, round(useful_ratio, 3), rule.combined + narrowed, hash_prefix, fingerprint)
+    rule = FacetRule(
+        rule.visited + 1, round(useful_ratio, 3), rule.combined + page.is_combined, hash_prefix, page.fingerprint
+    )
     others = {name: other for name, other in guess_state.facets.items() if name != path}
     while len(others) >= MAX_PATHS:
         del others[next(iter(others))]
@@ -118,9 +129,6 @@ SHORT_PAGE_WORDS = 60
 MAX_SERIES = 16
 MAX_PATTERN_CHARS = 200
 HASH_CHARS = 16
-
-SimilarityFunction: TypeAlias = Callable[[bytes, bytes], float]
-"""Similarity of two pages by their fingerprints, 0 to 1."""
 
 _NUMBER = re.compile(r"[0-9]+")
 _DATE = re.compile(

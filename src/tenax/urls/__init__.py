@@ -9,3 +9,32 @@ Promises: `normalize` is idempotent for any input, and its result holds no crede
 URL. No rule takes more than linear time in the length of the URL. What is cached between pages affects speed, never the
 result.
 """
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import NamedTuple
+
+from tenax.model import Source
+
+
+class FoundOn(NamedTuple):
+    """Where URLs were found."""
+
+    base: str
+    """What relative URLs are relative to."""
+    depth: int
+    """Links from a seed to the page, sitemap or feed."""
+    source: Source = Source.LINK
+    via: str | None = None
+    """Its normalized URL."""
+
+
+class KnownUrls(NamedTuple):
+    """URLs that the database surely has: the latest, and those before them."""
+
+    urls: Container[str] = ()
+    older: Container[str] = ()
+
+
+NO_URLS = KnownUrls()

@@ -6,12 +6,13 @@ decisions to a person.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from tenax.config import Config, UrlsConfig
 from tenax.model import Budget, Candidate, Priority, Source, Task, Value
+from tenax.urls import NO_URLS, FoundOn, KnownUrls
 from tenax.urls.normalize import MAX_HREF_CHARS, NormalizeOptions, WebUrl, normalize, normalize_options, split_base
 from tenax.urls.priority import Rank, lag_seconds, queue_positions, url_rank
 from tenax.urls.scope import Scope, build_scope, compile_patterns, is_in_scope, parse_seed, site_key
@@ -58,6 +59,19 @@ class LinkDecision(NamedTuple):
     rank: Rank
     budgets: tuple[Budget, ...]
     lag_seconds: float = 0.0
+
+
+class AdmittedLinks(NamedTuple):
+    """The links of a page, after the rules were applied."""
+
+    candidates: tuple[Candidate, ...]
+    """Each URL once, without the page itself."""
+    refusals: dict[str, int]
+    """The number of refusals, by reason."""
+    known: set[str]
+    """Links to known URLs: neither candidates nor refused, but they count towards the page's limit."""
+    targets: list[str | None]
+    """The target of each link, as from `link_targets`, up to the last one read."""
 
 
 def build_rules(seeds: Sequence[str], config: Config, year: int, moved_to: Sequence[str] = ()) -> Rules:
@@ -130,40 +144,29 @@ def url_budgets(rules: Rules, url: str) -> tuple[Budget, ...]:
 
 def admit_links(
     rules: Rules,
-    page_url: str,
-    base: str,
-    depth: int,
+    page: FoundOn,
     hrefs: Sequence[str],
     is_nofollow: Sequence[bool] = (),
-    known: Container[str] = (),
-    known_before: Container[str] = (),
-    left_out: set[str] | None = None,
-    targets: list[str | None] | None = None,
-) -> tuple[tuple[Candidate, ...], dict[str, int]]:
-    """A page's links as candidates, each URL once and without the page itself; and the number of refusals, by reason.
-
-    `hrefs` are as written in the page; `is_nofollow` says of each whether it is marked so, empty if none is.
-    `page_url` is normalized. Links in `known` or `known_before` are neither: they are left out, but count towards the
-    page's limit. `left_out`, if given empty, is filled with them; `targets`, if given empty, with the target of each
-    link, as from `link_targets`, up to the last one read.
-    """
+    known_urls: KnownUrls = NO_URLS,
+) -> AdmittedLinks:
+    """`hrefs` are as written in the page; `is_nofollow` says of each whether it is marked so, empty if none is."""
     checker = _rule_checker(rules)
+    base, (known, known_before) = page.base, known_urls
     here, directory = split_base(base) or ("", "")
     rooted, relative = checker.cached_links(here, directory)
-    below = depth + 1
+    page_url, below = page.via or "", page.depth + 1
     is_too_deep = below > rules.max_depth
     standings = queue_positions(below)
     most = rules.max_links_per_page
     candidates: list[Candidate] = []
     refusals: dict[str, int] = {}
     seen = {page_url}
-    left_out = set() if left_out is None else left_out
-    targets = [] if targets is None else targets
+    left_out: set[str] = set()
     read = hrefs[: most * MAX_HREFS_PER_LINK]
     # Most links are written in our spelling, and halfway through a site most of them are known.
     plain = [here + href if href[:1] == "/" != href[1:2] else _plain_url(href, directory) for href in read]
     unknown = [number for number, url in enumerate(plain) if url not in known and url not in known_before]
-    targets += plain
+    targets: list[str | None] = [*plain]
     judges_all = bool(is_nofollow) or len(read) > most  # marks of known links matter, or the order for the limit
     if not judges_all:
         left_out |= set(plain).difference([plain[number] for number in unknown])
@@ -190,37 +193,32 @@ def admit_links(
         if reason is None:
             priority, lead = standings[rank]
             candidates.append(
-                Candidate(url, origin, below, priority, Source.LINK, page_url, None, (), budgets, lead - behind)
+                Candidate(
+                    url, origin, below, priority, page.source, via=page_url, budgets=budgets, lead_seconds=lead - behind
+                )
             )
         else:
             refusals[reason] = refusals.get(reason, 0) + 1
     if unread := len(hrefs) - len(read):
         refusals["max_links_per_page"] = refusals.get("max_links_per_page", 0) + unread
-    return tuple(candidates), refusals
+    return AdmittedLinks(tuple(candidates), refusals, left_out, targets)
 
 
 def url_list_candidate(
-    rules: Rules,
-    href: str,
-    base: str,
-    depth: int,
-    source: Source,
-    via: str | None,
-    budget: Budget,
-    *,
-    is_named: bool = False,
+    rules: Rules, href: str, found_on: FoundOn, budget: Budget, *, is_named: bool = False
 ) -> Candidate | None:
     """A sitemap or a feed as a candidate; None if it is no URL, or on a host that the seeds do not name.
 
     Patterns and depth are not checked: it is no page. One that `is_named` by robots.txt may be on any host.
     """
     checker = _rule_checker(rules)
-    url = normalize(href, base, checker.normalize_options)
+    url = normalize(href, found_on.base, checker.normalize_options)
     if url is None or len(url.url) > rules.urls.max_length or not (is_named or is_seed_host(rules, url)):
         return None
     return Candidate(
-        url.url, url.origin, depth, Priority.MEDIUM, source, via, None, (), (budget,), URL_LIST_LEAD_SECONDS, True
-    )
+        url.url, url.origin, found_on.depth, Priority.MEDIUM, found_on.source, via=found_on.via, budgets=(budget,),
+        lead_seconds=URL_LIST_LEAD_SECONDS, is_url_list=True,
+    )  # fmt: skip
 
 
 def guess_candidate(rules: Rules, guess: str, depth: int, source: Source, via: str) -> Candidate | None:
@@ -228,7 +226,7 @@ def guess_candidate(rules: Rules, guess: str, depth: int, source: Source, via: s
     link = _rule_checker(rules).check_url(guess, via)
     if link.refusal is not None or depth > rules.max_depth:
         return None
-    return Candidate(link.url, link.origin, depth, Priority.DISCOVERY, source, via, None, (), link.budgets)
+    return Candidate(link.url, link.origin, depth, Priority.DISCOVERY, source, via=via, budgets=link.budgets)
 
 
 def is_seed_host(rules: Rules, url: WebUrl) -> bool:
@@ -251,22 +249,18 @@ class ListedUrl(NamedTuple):
 
 
 def admit_url_list(
-    rules: Rules,
-    document_url: str,
-    depth: int,
-    entries: Iterable[ListedUrl],
-    source: Source,
-    now: float,
-    known: Container[str] = (),
-    known_before: Container[str] = (),
+    rules: Rules, document: FoundOn, entries: Iterable[ListedUrl], now: float, known_urls: KnownUrls = NO_URLS
 ) -> tuple[tuple[Candidate, ...], dict[str, int]]:
-    """The entries of a sitemap or a feed as candidates; see `admit_links`. The caller has limited the entries."""
+    """The entries of a sitemap or a feed as candidates, and the number of refusals, by reason.
+
+    See `admit_links`. The caller has limited the entries.
+    """
     checker = _rule_checker(rules)
-    below = depth + 1
+    below, (known, known_before) = document.depth + 1, known_urls
     candidates: dict[str, Candidate] = {}
     refusals: dict[str, int] = {}
     for entry in entries:
-        link = checker.check_url(entry.url, document_url)
+        link = checker.check_url(entry.url, document.base)
         if link.url in known or link.url in known_before or link.url in candidates:
             continue
         reason = link.refusal or ("depth" if below > rules.max_depth else None)
@@ -274,23 +268,21 @@ def admit_url_list(
             refusals[reason] = refusals.get(reason, 0) + 1
             continue
         days = None if entry.at is None else float(max(int((now - entry.at) // 86_400), 0))
-        priority, lead = queue_positions(below, source, min(days, MAX_AGE_DAYS) if days is not None else None)[
-            link.rank
-        ]
+        age = min(days, MAX_AGE_DAYS) if days is not None else None
+        priority, lead = queue_positions(below, document.source, age)[link.rank]
         candidates[link.url] = Candidate(
-            link.url, link.origin, below, priority, source, document_url, None, (), link.budgets, lead,
-            changefreq=entry.changefreq,
+            link.url, link.origin, below, priority, document.source, via=document.via, budgets=link.budgets,
+            lead_seconds=lead, changefreq=entry.changefreq,
         )  # fmt: skip
     return tuple(candidates.values()), refusals
 
 
-def link_targets(
-    rules: Rules, base: str, hrefs: Iterable[str], known: Container[str] = (), known_before: Container[str] = ()
-) -> list[str | None]:
+def link_targets(rules: Rules, base: str, hrefs: Iterable[str], known_urls: KnownUrls = NO_URLS) -> list[str | None]:
     """The targets of a page's links in normalized spelling, whatever the rules; None: no URL."""
     checker = _rule_checker(rules)
     here, directory = split_base(base) or ("", "")
     rooted, relative = checker.cached_links(here, directory)
+    known, known_before = known_urls
     found: list[str | None] = []
     for href in hrefs:
         link = rooted.get(href) or relative.get(href)
@@ -377,7 +369,7 @@ class _RuleChecker:
             return LinkDecision(url.url, url.origin, reason, Rank.ORDINARY, ())
         rank = Rank.TOP if url.url in self._seeds else url_rank(url)
         budgets = required_budgets(url, self.rules.urls, site_key(url) in self.seed_sites)
-        return LinkDecision(url.url, url.origin, None, rank, budgets, lag_seconds(url, rank))
+        return LinkDecision(url.url, url.origin, None, rank, budgets, lag_seconds=lag_seconds(url, rank))
 
 
 @lru_cache(maxsize=4)

@@ -14,6 +14,7 @@ from tenax.database.page_codec import followed_targets, unpack_links
 from tenax.extract.document import Content
 from tenax.extract.html.links import MAX_LINKS, Link, Links
 from tenax.model import Budget, PageLink, Rejected, Source, TransportKind
+from tenax.urls import KnownUrls
 from tenax.urls.admit import build_rules
 
 RULES = build_rules(["https://shop.example/"], Config(), 2026)
@@ -151,7 +152,7 @@ def test_the_link_graph_has_urls_as_the_crawl_spells_them() -> None:
         PageLink("https://elsewhere.example/", "e", "", False, True),
     )
     known = {"https://shop.example/c", "https://elsewhere.example/"}
-    assert extract_page(asked, RULES, known).link_targets == extracted.link_targets, (
+    assert extract_page(asked, RULES, KnownUrls(known)).link_targets == extracted.link_targets, (
         "also those that are not offered again"
     )
     assert followed_targets("https://shop.example", read(html, robots_header="nofollow").link_targets or b"") == []
@@ -256,8 +257,8 @@ def test_a_feed_named_by_a_page_is_a_candidate_after_its_links() -> None:
 def test_an_unwanted_known_or_useless_feed_is_no_candidate() -> None:
     assert read(WITH_FEED, discovery=sources("links")).candidates == ()
     assert read(WITH_FEED, robots_header="nofollow").candidates == ()
-    assert extract_page(job(WITH_FEED), RULES, {f"{HOME}/news.rss"}).candidates == ()
-    assert extract_page(job(WITH_FEED), RULES, set(), {f"{HOME}/news.rss"}).candidates == ()
+    assert extract_page(job(WITH_FEED), RULES, KnownUrls({f"{HOME}/news.rss"})).candidates == ()
+    assert extract_page(job(WITH_FEED), RULES, KnownUrls(older={f"{HOME}/news.rss"})).candidates == ()
     assert read(WITH_FEED.replace("/news.rss", "https://elsewhere.example/news.rss")).candidates == ()
     shallow = build_rules([HOME], Config(crawl=CrawlConfig(max_depth=2)), 2026)
     assert extract_page(job(WITH_FEED, depth=1), shallow).candidates != ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice, pairwise
 
@@ -33,6 +33,7 @@ from tenax.model import (
     count_rule_refusals,
 )
 from tenax.runtime.resources import cpu_seconds, limit_cpu_time, passed_seconds
+from tenax.urls import NO_URLS, FoundOn, KnownUrls
 from tenax.urls.admit import Rules, admit_links, link_targets, url_list_candidate
 from tenax.urls.normalize import (
     MAX_RESOLVED_CHARS,
@@ -82,7 +83,7 @@ class Reader:
     def extract(self, job: ExtractJob, rules: Rules, max_seconds: float | None = None) -> ExtractedPage:
         """`max_seconds`: see `extract_page`."""
         known: set[str] = set()
-        extracted = extract_page(job, rules, self._known, self._known_before, known, max_seconds)
+        extracted = extract_page(job, rules, KnownUrls(self._known, self._known_before), known, max_seconds)
         if known and job.is_first and extracted.rejection is None and (linked := self._count_in_links(known)):
             extracted = msgspec.structs.replace(extracted, new_in_links=linked)
         if extracted.candidates:
@@ -114,12 +115,11 @@ class Reader:
 def extract_page(
     job: ExtractJob,
     rules: Rules,
-    known: Container[str] = (),
-    known_before: Container[str] = (),
-    skipped_urls: set[str] | None = None,
+    known_urls: KnownUrls = NO_URLS,
+    known_links: set[str] | None = None,
     max_seconds: float | None = None,
 ) -> ExtractedPage:
-    """Extract a document. Links in either of the two are not candidates, but are added to `skipped_urls`.
+    """Extract a document. Links to known URLs are not candidates, but are added to `known_links`.
 
     A document that takes too much CPU time is a failure; `max_seconds` is `max_cpu_seconds`, if known.
     """
@@ -127,21 +127,16 @@ def extract_page(
     budget = CpuBudget(cpu_seconds, seconds, "extract.max_cpu_seconds", clock=passed_seconds)
     try:
         with limit_cpu_time(seconds, budget.limit_error):
-            return _extract_page(job, rules, known, known_before, skipped_urls, budget)
+            return _extract_page(job, rules, known_urls, known_links, budget)
     except ExtractLimitExceeded as error:
         return unreadable_page(str(error))
 
 
 def _extract_page(
-    job: ExtractJob,
-    rules: Rules,
-    known: Container[str],
-    known_before: Container[str],
-    skipped_urls: set[str] | None,
-    budget: CpuBudget,
+    job: ExtractJob, rules: Rules, known_urls: KnownUrls, known_links: set[str] | None, budget: CpuBudget
 ) -> ExtractedPage:
     if job.is_url_list:
-        return _extract_url_list(job, rules, known, known_before)
+        return _extract_url_list(job, rules, known_urls)
     content, dom = extract_with_dom(
         job.body,
         job.content_type,
@@ -157,10 +152,15 @@ def _extract_page(
     )
     if content.media == "other":
         if _is_wanted_url_list(job):
-            return _extract_url_list(job, rules, known, known_before)
+            return _extract_url_list(job, rules, known_urls)
         return ExtractedPage(rejection=Rejected(why=f"content: {content.media_reason}"))
     verdict = validate(
-        content, partial(read_block_page_signals, dom), job.validation, len(job.body), job.status, job.transport
+        content,
+        partial(read_block_page_signals, dom),
+        job.validation,
+        len(job.body),
+        status=job.status,
+        transport=job.transport,
     )
     if verdict.why:
         return _rejected_page(job, rules, content, dom, verdict)
@@ -168,13 +168,13 @@ def _extract_page(
     base = resolve_base(content.base_href, job.fetched_url, rules.urls.max_length)
     content, is_cut = _limit_resolvable_links(content, base, len(job.body))
     hrefs, is_nofollow = _followed_links(job, content)
-    targets: list[str | None] = []
-    candidates, refusals = admit_links(
-        rules, job.url, base, job.depth, hrefs, is_nofollow, known, known_before, skipped_urls, targets
-    )
+    page = FoundOn(base, job.depth, Source.LINK, job.url)
+    candidates, refusals, linked, targets = admit_links(rules, page, hrefs, is_nofollow, known_urls)
+    if known_links is not None:
+        known_links |= linked
     budget.check("judging its links")
     if content.feeds and not content.is_nofollow and "feeds" in job.discovery.sources:
-        feeds = _feed_candidates(job, rules, content.feeds, base, known, known_before)
+        feeds = _feed_candidates(job, rules, content.feeds, base, known_urls)
         if job.depth < rules.max_depth:
             candidates += feeds
         elif feeds:  # the URLs they list would be too deep
@@ -223,7 +223,8 @@ def _rejected_page(job: ExtractJob, rules: Rules, content: Content, dom: Dom | N
     candidates: tuple[Candidate, ...] = ()
     if verdict.why.startswith("refresh:") and not content.is_nofollow:
         base = resolve_base(content.base_href, job.fetched_url, rules.urls.max_length)
-        candidates, _ = admit_links(rules, job.url, base, job.depth, [refresh_target(read_block_page_signals(dom))])
+        page = FoundOn(base, job.depth, Source.LINK, job.url)
+        candidates = admit_links(rules, page, [refresh_target(read_block_page_signals(dom))]).candidates
     return ExtractedPage(
         charset=content.charset,
         charset_source=content.charset_source,
@@ -294,20 +295,19 @@ def _is_wanted_url_list(job: ExtractJob) -> bool:
     return bool(found) and ("sitemaps" if found == "sitemap" else "feeds") in job.discovery.sources
 
 
-def _extract_url_list(
-    job: ExtractJob, rules: Rules, known: Container[str], known_before: Container[str]
-) -> ExtractedPage:
+def _extract_url_list(job: ExtractJob, rules: Rules, known_urls: KnownUrls) -> ExtractedPage:
     from tenax.crawl.url_lists import extract_url_list  # a crawl without any need not import it
 
-    return extract_url_list(job, rules, known, known_before)
+    return extract_url_list(job, rules, known_urls)
 
 
 def _feed_candidates(
-    job: ExtractJob, rules: Rules, hrefs: Sequence[str], base: str, known: Container[str], known_before: Container[str]
+    job: ExtractJob, rules: Rules, hrefs: Sequence[str], base: str, known_urls: KnownUrls
 ) -> tuple[Candidate, ...]:
     """The feeds named by a page, as candidates."""
     budget = Budget("max_feeds", "", job.discovery.max_feeds)
-    found = (url_list_candidate(rules, href, base, job.depth, Source.FEED, job.url, budget) for href in hrefs)
+    page, (known, known_before) = FoundOn(base, job.depth, Source.FEED, job.url), known_urls
+    found = (url_list_candidate(rules, href, page, budget) for href in hrefs)
     return tuple(
         candidate
         for candidate in found

@@ -245,8 +245,8 @@ def _parse_rfc822(text: str, _now: float) -> float | None:
         return None
     full = int(year) + ((1900 if int(year) >= _FIRST_YEAR_OF_LAST_CENTURY else 2000) if len(year) <= 2 else 0)
     hour, minute, second = ([*(rest[0] if rest else "0").split(":"), "0", "0"])[:3]
-    zone = rest[1] if len(rest) > 1 else ""
-    return _to_timestamp(full, number, int(day), int(hour), int(minute), int(float(second)), zone)
+    time = int(hour), int(minute), int(float(second))
+    return _to_timestamp((full, number, int(day)), time, zone=rest[1] if len(rest) > 1 else "")
 
 
 def _greek_month(month: str) -> int | None:
@@ -289,15 +289,18 @@ def _match_timestamp(found: re.Match[str], **given: int | str) -> float:
     groups = found.groupdict()
     year, month, day = (int(given.get(name) or groups.get(name) or 1) for name in ("year", "month", "day"))
     hour, minute, second = (int(given.get(name) or groups.get(name) or 0) for name in ("hour", "minute", "second"))
-    return _to_timestamp(year, month, day, hour, minute, second, str(given.get("zone") or groups.get("zone") or ""))
+    zone = str(given.get("zone") or groups.get("zone") or "")
+    return _to_timestamp((year, month, day), (hour, minute, second), zone)
 
 
-def _to_timestamp(year: int, month: int, day: int, hour: int, minute: int, second: int, zone: str) -> float:
+def _to_timestamp(date: tuple[int, int, int], time: tuple[int, int, int], zone: str) -> float:
+    """`date` is year, month and day, `time` hour, minute and second."""
     # Leap seconds and 24:00 are valid times.
+    hour, minute, second = time
     spent = timedelta(hours=hour, minutes=minute, seconds=second)
     if not (spent <= timedelta(days=1) and minute < 60 and second <= 60):
         raise ValueError
-    return (datetime(year, month, day, tzinfo=UTC) + spent - _zone_offset(zone)).timestamp()
+    return (datetime(*date, tzinfo=UTC) + spent - _zone_offset(zone)).timestamp()
 
 
 def _zone_offset(zone: str) -> timedelta:
