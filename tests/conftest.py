@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.durations import Durations
 from tests.loops import FAULT_SECONDS
 from tests.servers.kafka import KafkaBroker
 from tests.servers.postgres import PostgresServer
@@ -52,9 +53,11 @@ LONGEST_FIRST = (
 _numbers = count(1)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Collecting thousands of tests leaves hardly any garbage to look for."""
     gc.disable()
+    if config.getoption("durations") is not None:
+        config.pluginmanager.register(Durations())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

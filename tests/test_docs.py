@@ -37,7 +37,7 @@ FENCE = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.D
 LINK = re.compile(r"\]\((?!https?:)(?P<target>[^)#]*)(?:#(?P<anchor>[^)]*))?\)")
 CODE = re.compile(r"(?P<ticks>`+)(?P<text>.+?)(?P=ticks)")
 OF_SCRIPTS = frozenset(
-    "--quick --check --corpus --fix --install --minutes --plant --seed --serve --site --target".split()  # noqa: SIM905
+    "--quick --check --corpus --durations --fix --install --minutes --plant --seed --serve --site --target".split()  # noqa: SIM905
 )
 OPERATORS = frozenset({"&&", "||", "|", ";"})
 

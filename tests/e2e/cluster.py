@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 from tenax.crawl.location import Location
 from tenax.crawl.wiring import open_database
 from tenax.database import Status
+from tests.e2e.fork_server import Running
 from tests.e2e.program import INLINE, Ended, ended, in_one_process, start, tenax, until
 
 FAST = (
@@ -35,7 +35,7 @@ class Cluster(NamedTuple):
     home: Path
     """An empty directory: nothing there says which crawl is meant."""
 
-    def worker(self, *ports: int, options: Sequence[str] = ()) -> subprocess.Popen[str]:
+    def worker(self, *ports: int, options: Sequence[str] = ()) -> Running:
         """A worker that may connect to these ports of this machine."""
         allowed = ("--set", "guard.allow_networks=127.0.0.0/8", "--set", f"guard.ports={','.join(map(str, ports))}")
         return start(
@@ -103,7 +103,7 @@ def result_of(*flags: str | Path, cwd: Path | None = None) -> Result:
     )
 
 
-def stopped(*workers: subprocess.Popen[str], by: signal.Signals = signal.SIGTERM) -> list[Ended]:
+def stopped(*workers: Running, by: signal.Signals = signal.SIGTERM) -> list[Ended]:
     for worker in workers:
         os.killpg(worker.pid, by)
     return [ended(worker) for worker in workers]

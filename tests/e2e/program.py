@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import signal
@@ -11,11 +12,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from tenax.demo import Site
 from tenax.demo.server import LogLine, expected_pages
+from tests.e2e.fork_server import ForkServer, Running
 
 ROOT = Path(__file__).parents[2]
 DEADLINE_SECONDS = 180.0
@@ -36,7 +40,8 @@ print(chr(0), *codes)
 writes to the other stream is marked too."""
 
 Found = TypeVar("Found")
-_started: list[subprocess.Popen[str]] = []
+_started: list[Running] = []
+_numbers = count()
 
 
 class Ended(NamedTuple):
@@ -62,21 +67,42 @@ def start(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     before: Callable[[], None] | None = None,
-) -> subprocess.Popen[str]:
-    """The program, running in a session of its own, so that a signal can reach it and its readers together."""
-    process = subprocess.Popen(
-        command(*arguments),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=cwd,
-        env=env or environment(),
-        preexec_fn=before,
-        start_new_session=True,
-    )
+) -> Running:
+    """The program, running in a session of its own, so that a signal can reach it and its readers together.
+
+    It is forked by a server that has imported it, unless something is to be done `before` it starts, or other modules
+    are to be imported.
+    """
+    env = env or environment()
+    process: Running
+    if before is None and env["PYTHONPATH"] == environment()["PYTHONPATH"]:
+        process = _fork_server().start("tenax", list(map(str, arguments)), cwd, env)
+    else:
+        process = subprocess.Popen(
+            command(*arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=cwd,
+            env=env,
+            preexec_fn=before,
+            start_new_session=True,
+        )
     _started.append(process)
     return process
+
+
+def _fork_server() -> ForkServer:
+    """One of two, in turn: each has other hashes of texts, so what one command stores is read with other hashes."""
+    return _numbered_server(next(_numbers) % 2)
+
+
+@cache
+def _numbered_server(number: int) -> ForkServer:
+    server = ForkServer(environment())
+    atexit.register(server.close)
+    return server
 
 
 def end_all() -> None:
@@ -88,7 +114,7 @@ def end_all() -> None:
             process.communicate()
 
 
-def ended(process: subprocess.Popen[str]) -> Ended:
+def ended(process: Running) -> Ended:
     """Wait for its end; one that does not come to it is killed, and fails the test."""
     try:
         out, err = process.communicate(timeout=DEADLINE_SECONDS)
@@ -96,7 +122,7 @@ def ended(process: subprocess.Popen[str]) -> Ended:
         os.killpg(process.pid, signal.SIGKILL)
         out, err = process.communicate()
         raise AssertionError(f"no end within {DEADLINE_SECONDS:g} s:\n{out}\n{err}") from None
-    return Ended(process.returncode, out, err)
+    return Ended(process.wait(), out, err)
 
 
 def tenax(
@@ -186,17 +212,13 @@ def serving(site: Site, log: Path, port: int = 0) -> Iterator[Demo]:
         *("--hosts", str(site.hosts), "--pages", str(site.pages_per_host), "--seed", str(site.seed)),
         *("--behaviours", site.behaviours, "--log", str(log), "--port", str(port)),
     ]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tenax.demo", *options],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment(),
-        start_new_session=True,
-    )
-    assert process.stdout is not None
+    stdin, until_closed = os.pipe()
+    process = _fork_server().start("tenax.demo", options, None, environment(), stdin)
+    os.close(stdin)
     try:
         yield Demo(site, tuple(json.loads(process.stdout.readline())["origins"]), log)
     finally:
+        os.close(until_closed)
         process.communicate(timeout=DEADLINE_SECONDS)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import threading
 import urllib.error
 import urllib.request
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.e2e.fork_server import Running
 from tests.e2e.program import INLINE, ended, start, until
 from tests.servers.postgres import PostgresServer
 from tests.servers.processes import free_port
@@ -24,7 +24,7 @@ class Service:
 
     def __init__(self, *words: str) -> None:
         self.port = free_port()
-        self._process: subprocess.Popen[str] = start(*words, "--metrics-port", str(self.port))
+        self._process: Running = start(*words, "--metrics-port", str(self.port))
         self._lines: list[str] = []
         self._reading = threading.Thread(target=self._read)
         self._reading.start()

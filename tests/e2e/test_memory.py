@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.e2e.fork_server import Running
 from tests.e2e.program import DEADLINE_SECONDS, INLINE, ended, environment, start, stored
 from tests.site.robots import page, pages, rules
 from tests.site.server import Exchange, Site
@@ -14,7 +15,7 @@ from tests.site.server import Exchange, Site
 PATHS = [f"/{number}" for number in range(5)]
 
 
-def until_it_says(process: subprocess.Popen[str], words: str) -> None:
+def until_it_says(process: Running, words: str) -> None:
     assert process.stderr is not None
     for line in process.stderr:
         if words in line:

@@ -6,19 +6,19 @@ import os
 import signal
 import socket
 import sqlite3
-import subprocess
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.fork_server import Running
 from tests.e2e.program import INLINE, Demo, ended, holds_once, page_lines, start, status, stored, tenax, until
 
 SLOW = ("--rate", "2")
 FAST = ("--rate", "0", "--per-host", "4")
 
 
-def begun(calm: Demo, out: Path, *options: str) -> subprocess.Popen[str]:
+def begun(calm: Demo, out: Path, *options: str) -> Running:
     """A crawl in the middle of its work."""
     process = start("crawl", *calm.seeds, *options, "--dir", out)
     file = out / "pages.jsonl"

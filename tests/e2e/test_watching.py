@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.fork_server import Running
 from tests.e2e.program import (
     DEADLINE_SECONDS,
     INLINE,
@@ -40,7 +41,7 @@ LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ info +(notice|crawl started|
 
 
 @contextmanager
-def running(demo: Demo, out: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+def running(demo: Demo, out: Path, *options: str) -> Iterator[Running]:
     process = start("crawl", *demo.seeds, *options, *INLINE, "--dir", out)
     try:
         until(lambda: process.poll() is not None or (out / "tenax.db").exists(), "the database")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from tenax.crawl.wiring import open_database
 from tenax.database import Database, PageFilter, Status, UrlHistory
 from tenax.errors import NoSeedReachable
 from tenax.model import Ending, HostRecord, Page, Value
+from tests.e2e.fork_server import Running
 from tests.e2e.program import start
 
 Settings = Mapping[str, Any]
@@ -118,7 +118,7 @@ async def crawled(out: Path, ending: Ending | None = None, clock: Clock | None =
 
 def start_crawl(
     seeds: Sequence[str], out: Path, settings: Settings | None = None, *, ports: Sequence[int] = ()
-) -> subprocess.Popen[str]:
+) -> Running:
     """The same as a process of its own; see `tests.e2e.program` for how to wait for its end, or end it."""
     flags = [f"{key}={_typed(value)}" for key, value in settings_for(seeds, settings or {}, ports).items()]
     return start("crawl", *seeds, *(word for flag in flags for word in ("--set", flag)), "--dir", out)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tenax.model import Ending
+from tests.e2e.fork_server import Running
 from tests.e2e.program import ended
 from tests.hostile.by_hand import Days, crawl_by_hand
 from tests.hostile.crawling import crawl, crawled, database_in, start_crawl
@@ -60,7 +60,7 @@ async def until_rested(site: Site, *crawls: Path) -> None:
             await asyncio.sleep(0.05)
 
 
-async def kill(process: subprocess.Popen[str]) -> None:
+async def kill(process: Running) -> None:
     os.killpg(process.pid, signal.SIGKILL)
     assert (await asyncio.to_thread(ended, process)).code == -signal.SIGKILL
 

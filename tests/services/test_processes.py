@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
 import urllib.request
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.fork_server import Running
 from tests.e2e.program import Ended, end_all, ended, environment, start, tenax
 from tests.servers.kafka import read
 from tests.servers.processes import free_port
@@ -31,7 +31,7 @@ def _nothing_is_left_running() -> Iterator[None]:
     end_all()
 
 
-def run(lab: Lab, site: Site, settings: Mapping[str, Any] | None = None) -> subprocess.Popen[str]:
+def run(lab: Lab, site: Site, settings: Mapping[str, Any] | None = None) -> Running:
     flags = []
     for key, value in lab.settings([site], settings).items():
         text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
@@ -240,5 +240,5 @@ async def test_a_broker_that_is_not_there_is_said_once_and_waited_for(lab: Lab) 
     assert lab.queue == [site.url("/a").encode()]
 
 
-async def _ended(process: subprocess.Popen[str]) -> Ended:
+async def _ended(process: Running) -> Ended:
     return await asyncio.to_thread(ended, process)
