@@ -20,7 +20,7 @@ import msgspec
 
 from tenax.config import Config, Sites
 from tenax.database.schedule import Entry, Schedule, Slot
-from tenax.hosts.rules import HostPace, host_after_visit
+from tenax.hosts.rules import HostPace, SentRequests, host_after_visit
 from tenax.hosts.throttle import pace_seconds
 from tenax.model import Failed, FailureKind, Fetched, HostRecord, Outcome, RobotsCopy, RobotsVerdict
 
@@ -218,7 +218,7 @@ class Worker:
         is_any = bool(self._answers) and self._answers[0][0] <= now
         while self._answers and self._answers[0][0] <= now:
             at, _, slot, key, outcome = heappop(self._answers)
-            record = host_after_visit(slot.record, outcome, at, 1, SITE, self._web.jitter())
+            record = host_after_visit(slot.record, outcome, SentRequests(1, at), SITE, self._web.jitter())
             self._window.complete_visit(slot, key, record)
             self._table.first[slot.host_id] += 1
             self._table.count.visits += 1

@@ -32,7 +32,7 @@ from tenax.hosts import Permit, RateLimiter, host_key
 from tenax.hosts.limiter.machine import MachineRateLimiter
 from tenax.hosts.records import MemoryHosts
 from tenax.hosts.robots import apply_robots, robots_rules
-from tenax.hosts.rules import HostPace, host_after_visit
+from tenax.hosts.rules import HostPace, SentRequests, host_after_visit
 from tenax.hosts.throttle import pace_seconds, shared_limits
 from tenax.model import (
     Candidate,
@@ -155,7 +155,7 @@ class Crowd:
         if host.robots is None:
             host = apply_robots(host, robots_of(number, now), SITE.politeness)
         outcome, requests = await self._request(host, number, now)
-        host = host_after_visit(host, outcome, now, requests, SITE, 0.5)
+        host = host_after_visit(host, outcome, SentRequests(requests, now), SITE, 0.5)
         self.memory.put(host)
         backoff = shared_limits(host, SITE.politeness)
         if backoff is not None:

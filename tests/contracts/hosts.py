@@ -19,7 +19,7 @@ import pytest
 from tenax.hosts import Hosts
 from tenax.hosts.records import MemoryHosts, UnsharedHosts
 from tenax.hosts.robots import apply_robots, extend_robots_expiry
-from tenax.hosts.rules import host_after_probe, host_after_visit, should_probe
+from tenax.hosts.rules import SentRequests, host_after_probe, host_after_visit, should_probe
 from tenax.model import Deferred, HostRecord, Outcome, RobotsCopy, RobotsVerdict, TransportKind
 from tests.hosts.history import (
     ALL,
@@ -80,9 +80,8 @@ class Event(NamedTuple):
             record = host_after_probe(record, outcome == OK, "no answer", self.now, SITE, self.jitter)
             outcome = Deferred(self.now, "probe")
         other = TransportKind.CURL if self.transport is TransportKind.HTTP else TransportKind.HTTP
-        return host_after_visit(
-            record, outcome, self.now, self.requests, SITE, self.jitter, transport=self.transport, other_transport=other
-        )
+        sent = SentRequests(self.requests, self.now, self.transport, other)
+        return host_after_visit(record, outcome, sent, SITE, self.jitter)
 
 
 def events(chance: random.Random, most: int) -> list[Event]:

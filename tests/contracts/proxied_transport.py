@@ -22,7 +22,7 @@ from tenax.fetch.answer import fetch_record
 from tenax.fetch.dns import LookupResult, UnknownHost
 from tenax.fetch.proxies import ProxyPools, ProxyScheme
 from tenax.fetch.retry import plan_task
-from tenax.hosts.rules import host_after_visit
+from tenax.hosts.rules import SentRequests, host_after_visit
 from tenax.model import (
     Deferred,
     Failed,
@@ -427,7 +427,7 @@ class ProxiedContract:
         site = SiteConfig()
         before = record = HostRecord("https://secure.example", "secure.example", failures_in_a_row=2, blocks_in_a_row=1)
         for nth in range(6):
-            record = host_after_visit(record, failed, 1000.0 + 400 * nth, 1, site, 0.5)
+            record = host_after_visit(record, failed, SentRequests(1, 1000.0 + 400 * nth), site, 0.5)
         assert msgspec.structs.replace(record, next_at=before.next_at, backoff_reason="") == before
         rest_seconds = 5.0 if trouble == "declines" else 1.0
         assert record.next_at == 3000.0 + rest_seconds, "its pace, or the backoff that all of the proxies want"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tenax.config import BrowserConfig, FetchConfig, HostsConfig, PolitenessConfig, SiteConfig
-from tenax.hosts.rules import host_after_probe, host_after_visit, should_probe
+from tenax.hosts.rules import SentRequests, host_after_probe, host_after_visit, should_probe
 from tenax.model import (
     Deferred,
     Failed,
@@ -69,9 +69,8 @@ def after(
     transport: TransportKind = TransportKind.HTTP,
     other_transport: TransportKind | None = None,
 ) -> HostRecord:
-    return host_after_visit(
-        record, outcome, now, requests, config, jitter, transport=transport, other_transport=other_transport
-    )
+    sent = SentRequests(requests, now, transport, other_transport)
+    return host_after_visit(record, outcome, sent, config, jitter)
 
 
 def asking_to_wait(failed: Failed, seconds: float) -> Failed:

@@ -11,7 +11,7 @@ from tenax.config import FetchConfig, SiteConfig
 from tenax.fetch.answer import VisitEnd
 from tenax.fetch.headers import robot_names
 from tenax.hosts.robots import apply_robots, robots_failure
-from tenax.hosts.rules import host_after_probe, host_after_visit
+from tenax.hosts.rules import SentRequests, host_after_probe, host_after_visit
 from tenax.hosts.throttle import allowed_retry_after, retry_delay_seconds
 from tenax.model import (
     NEEDS_BROWSER,
@@ -101,19 +101,12 @@ def update_host(host: HostRecord, end: VisitEnd) -> HostRecord:
     if answer.robots is not None:
         host = apply_robots(host, answer.robots, site.politeness, robot_names(site.fetch))
     if answer.probe is not None:
-        host = host_after_probe(host, answer.probe.is_up, answer.probe.why, end.now, site, end.jitter)
+        host = host_after_probe(host, answer.probe.is_up, answer.probe.why, end.now, site, jitter=end.jitter)
     elif answer.robots is not None and isinstance(outcome, Deferred):
         outcome = robots_failure(answer.robots) or outcome
-    return host_after_visit(
-        host,
-        outcome,
-        answer.answered_at,
-        answer.requests,
-        site,
-        end.jitter,
-        transport=answer.transport,
-        other_transport=fallback_transport(outcome, answer.transport, site.fetch, end.available),
-    )
+    other = fallback_transport(outcome, answer.transport, site.fetch, end.available)
+    sent = SentRequests(answer.requests, answer.answered_at, answer.transport, other)
+    return host_after_visit(host, outcome, sent, site, end.jitter)
 
 
 def plan_task(task: Task, end: VisitEnd, host_next_at: float) -> Plan:

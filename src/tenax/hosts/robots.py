@@ -88,24 +88,20 @@ def make_robots_copy(
         case RobotsAnswer(status) if 200 <= status < 300:
             why = "an HTML page was sent as robots.txt: no rules" if _is_html(result) else ""
             text = "" if why else decode_robots(result.body)
-            return RobotsCopy(RobotsVerdict.RULES, now, fresh_until, text, status, why)
+            return RobotsCopy(RobotsVerdict.RULES, now, fresh_until, text, http_status=status, why=why)
         case RobotsAnswer(status) if 400 <= status < 500 and status != 429:
             return RobotsCopy(RobotsVerdict.ALLOW_ALL, now, fresh_until, http_status=status)
         case RobotsAnswer(status):
-            return _unreachable_copy(f"HTTP {status}", status, result.retry_after_seconds, previous, politeness, now)
+            return _unreachable_copy(result, f"HTTP {status}", previous, politeness, now)
         case RobotsUnreachable(why):
-            return _unreachable_copy(why, None, None, previous, politeness, now)
+            return _unreachable_copy(None, why, previous, politeness, now)
 
 
 def _unreachable_copy(
-    why: str,
-    status: int | None,
-    retry_after_seconds: float | None,
-    previous: RobotsCopy | None,
-    politeness: PolitenessConfig,
-    now: float,
+    answer: RobotsAnswer | None, why: str, previous: RobotsCopy | None, politeness: PolitenessConfig, now: float
 ) -> RobotsCopy:
-    retry_at = now + max(politeness.robots_retry_seconds, retry_after_seconds or 0.0)
+    status, asked = (answer.status, answer.retry_after_seconds) if answer is not None else (None, None)
+    retry_at = now + max(politeness.robots_retry_seconds, asked or 0.0)
     if previous is not None and previous.verdict is not RobotsVerdict.UNREACHABLE:
         if now - previous.fetched_at <= politeness.robots_stale_seconds:
             why = f"{why}: using the last good copy"

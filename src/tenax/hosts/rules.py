@@ -16,6 +16,8 @@ budget.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from tenax.config import HostsConfig, PolitenessConfig, SiteConfig, Sites
@@ -34,22 +36,23 @@ from tenax.hosts.throttle import (
 from tenax.model import Deferred, Failed, FailureKind, Fetched, HostRecord, Outcome, Refused, Rejected, TransportKind
 
 
-def host_after_visit(
-    record: HostRecord,
-    outcome: Outcome,
-    answered_at: float,
-    requests: int,
-    site: SiteConfig,
-    jitter: float,
-    *,
-    transport: TransportKind = TransportKind.HTTP,
-    other_transport: TransportKind | None = None,
-) -> HostRecord:
-    """The record after a visit that sent `requests` requests.
+class SentRequests(NamedTuple):
+    """The requests of a visit."""
 
-    `answered_at` is when the last answer's headers arrived, or when the request failed; `jitter` is a random number
-    from 0 to 1; `transport` is the one used, and `other_transport` the alternative.
-    """
+    requests: int
+    """How many."""
+    answered_at: float
+    """When the last answer's headers arrived, or when the request failed."""
+    transport: TransportKind = TransportKind.HTTP
+    other_transport: TransportKind | None = None
+    """The one to use instead, if this one fails."""
+
+
+def host_after_visit(
+    record: HostRecord, outcome: Outcome, sent: SentRequests, site: SiteConfig, jitter: float
+) -> HostRecord:
+    """The record after a visit. `jitter` is a random number from 0 to 1."""
+    requests, answered_at = sent.requests, sent.answered_at
     if requests == 0 and isinstance(outcome, Deferred):
         return _defer_host(record, outcome.until, answered_at)
     if requests == 0 and not isinstance(outcome, Failed):
@@ -62,14 +65,12 @@ def host_after_visit(
         )
     is_late = is_backing_off(record, answered_at)
     is_repeated = is_repeated_limit(record, outcome, is_late)
-    record = apply_throttle(record, outcome, answered_at, site, jitter, is_late)
-    record = apply_breaker(record, outcome, answered_at, site, jitter, is_late)
+    record = apply_throttle(record, outcome, answered_at, site, jitter, is_late=is_late)
+    record = apply_breaker(record, outcome, answered_at, site, jitter, is_late=is_late)
     if not is_repeated:
         record = apply_retry_budget(record, outcome, answered_at, site.hosts)
         record = apply_cooldown(record, outcome, answered_at, site.hosts)
-    record = apply_transport_choice(
-        record, outcome, answered_at, site.browser.learn_seconds, transport, other_transport
-    )
+    record = apply_transport_choice(record, outcome, sent, site.browser.learn_seconds)
     return _finish_requests(record, answered_at, requests, site.politeness, outcome)
 
 
@@ -77,7 +78,7 @@ def host_after_probe(
     record: HostRecord, is_up: bool, why: str, now: float, site: SiteConfig, jitter: float
 ) -> HostRecord:
     """The record after a probe of a host that `should_probe`; `why` describes the result."""
-    record = apply_breaker_probe(record, is_up, why, now, site, jitter)
+    record = apply_breaker_probe(record, is_up, why, now, site, jitter=jitter)
     return _finish_requests(record, now, 1, site.politeness)
 
 
@@ -134,23 +135,19 @@ def usual_transport(record: HostRecord, now: float) -> TransportKind:
 
 
 def apply_transport_choice(
-    record: HostRecord,
-    outcome: Outcome,
-    now: float,
-    learn_seconds: float,
-    transport: TransportKind,
-    other_transport: TransportKind | None,
+    record: HostRecord, outcome: Outcome, sent: SentRequests, learn_seconds: float
 ) -> HostRecord:
     """A page confirms its transport. A reset moves the whole host to the other transport, until that fails, too.
 
     The whole host, not one URL: otherwise each of many URLs would be reset before the first is retried, and the host
     would count as down.
     """
+    now, transport = sent.answered_at, sent.transport
     if isinstance(outcome, Fetched):
         return _set_transport(record, transport, now, learn_seconds)
     is_reset = isinstance(outcome, Failed) and outcome.kind is FailureKind.RESET
     if is_reset and transport is usual_transport(record, now):
-        return _set_transport(record, other_transport or TransportKind.HTTP, now, learn_seconds)
+        return _set_transport(record, sent.other_transport or TransportKind.HTTP, now, learn_seconds)
     return record
 
 
@@ -211,7 +208,7 @@ def apply_breaker(
     the probe decides.
     """
     if isinstance(outcome, Failed) and is_host_failure(outcome):
-        return _count_failure(record, outcome, now, site, jitter, is_late)
+        return _count_failure(record, outcome, now, site, jitter, is_late=is_late)
     if isinstance(outcome, (Deferred, Refused)) or (isinstance(outcome, Failed) and outcome.kind in _IGNORED_FAILURES):
         return record
     if should_probe(record) and not is_late:
@@ -225,7 +222,7 @@ def apply_breaker_probe(
     """The record after a probe of the host's root. The pace decides when the next request may start."""
     if is_up:
         return _pass_probe(record, site.hosts)
-    return _open_breaker(_increment_failures(record), why, 0.0, now, site.hosts, jitter)
+    return _open_breaker(_increment_failures(record), why, 0.0, now, site.hosts, jitter=jitter)
 
 
 def _count_failure(
@@ -236,7 +233,7 @@ def _count_failure(
     if should_probe(record) and is_late:
         return start_backoff(record, now + asked, f"down: {failed.why}, asked to wait {asked:.0f} s")
     if should_probe(record) or record.failures_in_a_row >= site.hosts.breaker_failures:
-        return _open_breaker(record, failed.why, asked, now, site.hosts, jitter)
+        return _open_breaker(record, failed.why, asked, now, site.hosts, jitter=jitter)
     if not failed.is_site_wide:
         return record
     wait = retry_delay_seconds(record.failures_in_a_row - 1, site.fetch, jitter)

@@ -162,10 +162,8 @@ class MachineRateLimiter:
         for permit, slot, number, row in zip(permits, slots, numbers, rows, strict=True):
             free_at = at + self._effective_pace(permit, row, at)
             busy_until = at + permit.busy_seconds if permit.busy_seconds else 0.0
-            if row is None:
-                self._table.write(slot, number, LimitRow(free_at, at, busy_until, self._owner_id))
-            else:
-                self._table.mark_acquired(slot, number, free_at, at, busy_until, self._owner_id)
+            taken = LimitRow(free_at, at, busy_until, self._owner_id)
+            (self._table.write if row is None else self._table.mark_acquired)(slot, number, taken)
         return at
 
     def _release(self, released: Sequence[_Release]) -> None:

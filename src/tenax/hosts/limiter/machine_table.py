@@ -95,11 +95,9 @@ class Table:
         _KEY.pack_into(self._table, slot.bucket + number * _KEY.size, slot.key)
         _ROW.pack_into(self._table, _row_offset(slot, number), *row)
 
-    def mark_acquired(
-        self, slot: TableSlot, number: int, free_at: float, at: float, busy_until: float, owner: int
-    ) -> None:
+    def mark_acquired(self, slot: TableSlot, number: int, row: LimitRow) -> None:
         """The permit was taken; the row already has the key, and nobody waits any more."""
-        _ACQUIRE_FIELDS.pack_into(self._table, _row_offset(slot, number), free_at, at, busy_until, owner, 0)
+        _ACQUIRE_FIELDS.pack_into(self._table, _row_offset(slot, number), *row[:5])
 
     def mark_released(self, slot: TableSlot, number: int, free_at: float, acquired_at: float) -> None:
         """The request was answered; the row already has the key, and `acquired_at` is as it was."""
