@@ -13,12 +13,14 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import ResilienceConfig
 from tenax.crawl.connectivity import NetworkMonitor, NetworkState
-from tenax.crawl.supervisor import Supervisor
+from tenax.crawl.supervisor import Supervisor, Timing, WatchedDatabase, WatchedLoop
 from tenax.errors import CrawlStalled, DatabaseTimeout, DatabaseUnusable, MemoryExceeded, StorageFull, TenaxError
 from tenax.model import Fetched
 
 TICK = 0.001
 RESILIENCE = ResilienceConfig(stall_seconds=60)
+PATIENT = Timing(TICK, blocked_seconds=1e9)
+IDLE = WatchedLoop([], lambda: 0.0)
 
 
 async def reached(condition: Callable[[], bool]) -> None:
@@ -50,7 +52,7 @@ async def test_a_stall_is_logged_with_the_oldest_visits(caplog: pytest.LogCaptur
     clock = ManualClock()
     begun = clock.now()
     in_flight = [(f"https://a.test/{number}", begun + number) for number in range(20)]
-    supervisor = Supervisor(clock, in_flight, lambda: begun, RESILIENCE, blocked_seconds=1e9, check_seconds=TICK)
+    supervisor = Supervisor(clock, WatchedLoop(in_flight, lambda: begun), RESILIENCE, timing=PATIENT)
     running = asyncio.ensure_future(supervisor.run())
     clock.advance(59)
     await some_iterations(supervisor, clock)
@@ -79,10 +81,10 @@ async def test_an_unavailable_database_is_waited_for_however_long_it_takes() -> 
         asked += 1
         await asyncio.sleep(60)
 
-    supervisor = Supervisor(
-        clock, [("https://a.test/", begun)], lambda: begun, RESILIENCE, ping_database=ask,
-        is_database_away=lambda: is_away, blocked_seconds=1e9, database_timeout_seconds=TICK, check_seconds=TICK,
-    )  # fmt: skip
+    loop = WatchedLoop([("https://a.test/", begun)], lambda: begun)
+    database = WatchedDatabase(ask, lambda: is_away)
+    timing = PATIENT._replace(database_timeout_seconds=TICK)
+    supervisor = Supervisor(clock, loop, RESILIENCE, database=database, timing=timing)
     running = asyncio.ensure_future(supervisor.run())
     for _ in range(10):
         clock.advance(86_400)
@@ -104,10 +106,10 @@ async def test_a_database_that_notices_only_when_it_is_asked_is_waited_for() -> 
         is_away = True
         await asyncio.sleep(60)
 
-    supervisor = Supervisor(
-        clock, [("https://a.test/", begun)], lambda: begun, RESILIENCE, ping_database=ask,
-        is_database_away=lambda: is_away, blocked_seconds=1e9, database_timeout_seconds=TICK, check_seconds=TICK,
-    )  # fmt: skip
+    loop = WatchedLoop([("https://a.test/", begun)], lambda: begun)
+    database = WatchedDatabase(ask, lambda: is_away)
+    timing = PATIENT._replace(database_timeout_seconds=TICK)
+    supervisor = Supervisor(clock, loop, RESILIENCE, database=database, timing=timing)
     running = asyncio.ensure_future(supervisor.run())
     clock.advance(61)
     await stalled_times(supervisor, 1)
@@ -121,7 +123,7 @@ async def test_a_crawl_that_progresses_or_backs_off_has_not_stalled() -> None:
     clock = ManualClock()
     in_flight: list[tuple[str, float]] = []
     last = clock.now()
-    supervisor = Supervisor(clock, in_flight, lambda: last, RESILIENCE, blocked_seconds=1e9, check_seconds=TICK)
+    supervisor = Supervisor(clock, WatchedLoop(in_flight, lambda: last), RESILIENCE, timing=PATIENT)
     running = asyncio.ensure_future(supervisor.run())
     clock.advance(1000)  # nothing in flight: every host backs off
     await some_iterations(supervisor, clock)
@@ -151,15 +153,11 @@ def stuck(
     visits = [("https://a.test/", begun)] if in_flight is None else in_flight
     return Supervisor(
         clock,
-        visits,
-        lambda: begun,
+        WatchedLoop(visits, lambda: begun, last_turn),
         RESILIENCE,
-        last_claim_attempt=last_turn,
+        database=WatchedDatabase(ask_database),
         network=network,
-        ping_database=ask_database,
-        blocked_seconds=1e9,
-        database_timeout_seconds=0.02,
-        check_seconds=TICK,
+        timing=PATIENT._replace(database_timeout_seconds=0.02),
     )
 
 
@@ -198,9 +196,8 @@ async def test_a_stall_that_outlasts_three_diagnoses_is_hopeless() -> None:
 async def test_a_crawl_that_moves_again_begins_anew() -> None:
     clock = ManualClock()
     last = clock.now()
-    supervisor = Supervisor(
-        clock, [("https://a.test/", last)], lambda: last, RESILIENCE, blocked_seconds=1e9, check_seconds=TICK
-    )
+    loop = WatchedLoop([("https://a.test/", last)], lambda: last)
+    supervisor = Supervisor(clock, loop, RESILIENCE, timing=PATIENT)
     running = asyncio.ensure_future(supervisor.run())
     await some_iterations(supervisor, clock)
     for stalls in range(1, 7):
@@ -319,7 +316,7 @@ async def test_a_stall_without_network_waits_for_it_and_is_not_hopeless() -> Non
 async def test_a_loop_that_stays_blocked_ends_the_process_where_that_is_allowed() -> None:
     clock = ManualClock()
     exits: list[int] = []
-    supervisor = Supervisor(clock, [], lambda: 0.0, RESILIENCE, blocked_seconds=10, check_seconds=TICK)
+    supervisor = Supervisor(clock, IDLE, RESILIENCE, timing=Timing(TICK))
     supervisor.exit_process = exits.append
     running = asyncio.ensure_future(supervisor.run())
     await some_iterations(supervisor, clock)
@@ -347,7 +344,7 @@ class LookedAt(ManualClock):
 
 async def test_a_blocked_loop_is_logged_once_with_its_stack(caplog: pytest.LogCaptureFixture) -> None:
     clock = LookedAt()
-    supervisor = Supervisor(clock, [], lambda: 0.0, blocked_seconds=10, check_seconds=TICK)
+    supervisor = Supervisor(clock, IDLE, timing=Timing(TICK))
     running = asyncio.ensure_future(supervisor.run())
     await some_iterations(supervisor, clock)
     clock.advance(11)
@@ -369,7 +366,7 @@ def stands_in_the_way(until: Callable[[], bool]) -> None:
 
 async def test_no_thread_is_left_behind() -> None:
     before = set(threading.enumerate())
-    running = asyncio.ensure_future(Supervisor(ManualClock(), [], lambda: 0.0, check_seconds=TICK).run())
+    running = asyncio.ensure_future(Supervisor(ManualClock(), IDLE, timing=Timing(TICK)).run())
     await asyncio.sleep(0)
     assert any(thread.name == "supervisor" for thread in set(threading.enumerate()) - before)
     await ended(running)
@@ -392,10 +389,8 @@ async def test_a_run_that_uses_too_much_memory_is_stopped(limit: int, is_ended: 
         nonlocal stops
         stops += 1
 
-    supervisor = Supervisor(
-        clock, {}, clock.now, ResilienceConfig(max_memory_bytes=limit), stop=stop, used_memory=used,
-        blocked_seconds=1e9, check_seconds=TICK,
-    )  # fmt: skip
+    loop, resilience = WatchedLoop([], clock.now, stop=stop), ResilienceConfig(max_memory_bytes=limit)
+    supervisor = Supervisor(clock, loop, resilience, timing=PATIENT, used_memory=used)
     supervisor.exit_process = parting.append
     running = asyncio.ensure_future(supervisor.run())
     if is_ended:

@@ -104,9 +104,8 @@ async def run_and_report(options: CrawlOptions, loaded: LoadedConfig) -> int:
         restart=options.is_restart,
         recrawl=options.is_recrawl,
         typed_by_person=options.has_typed_seeds,
-        command=options.resume_command,
-        settings=options.settings,
     )
+    crawl.set_command(options.resume_command, options.settings)
     ending, progress, status = await crawl_with_view(crawl, choose_view(loaded, options), options)
     report = Report(options, ending, progress, status, loaded.config.events.jsonl)
     format_report = format_brief_summary if options.is_quiet else format_summary

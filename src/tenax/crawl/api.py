@@ -62,15 +62,11 @@ class Crawl:
         restart: bool = False,
         recrawl: bool = False,
         typed_by_person: bool = False,
-        command: str = "",
-        settings: bytes | None = None,
         clock: Clock | None = None,
     ) -> None:
         """`restart` moves an earlier crawl in `directory` aside, `recrawl` visits its pages again.
 
-        `typed_by_person` allows a seed at a private address. `command` is the command that resumes this crawl; it is
-        stored and shown by `tenax status`. `settings` are the settings given for this crawl, stored for the next
-        command; None keeps the stored ones.
+        `typed_by_person` allows a seed at a private address.
 
         Raises `ConfigError` for a setting of a wrong type or out of bounds, `UsageError` for a seed that is not a URL.
         """
@@ -93,8 +89,8 @@ class Crawl:
         self._restart = restart
         self._recrawl = recrawl
         self._typed_by_person = typed_by_person
-        self._command = command
-        self._settings = settings
+        self._command = ""
+        self._settings: bytes | None = None
         self.notices: list[str] = []
         """Messages to show before the crawl starts."""
         self._app: App | None = None
@@ -129,8 +125,8 @@ class Crawl:
                 self._clock,
                 allowed_origins=typed,
                 metrics=self._metrics,
-                is_endless=config.recrawl.continuous,
             )
+            self._app.engine.is_endless = config.recrawl.continuous
             await self._app.crawl_rules.change(self._extend_rules if location.server else lambda _: rules)
             await self._readmit(database, typed)
             seeds = seed_candidates(self._rules)
@@ -256,6 +252,11 @@ class Crawl:
     def stop(self) -> None:
         """Claim nothing more; visits in flight are finished and committed, then `run` returns."""
         self._entered_app.stop()
+
+    def set_command(self, command: str, settings: bytes | None) -> None:
+        """For the command line: `command` resumes this crawl, and `tenax status` shows it. `settings` are those given
+        for this crawl, for the next command; None keeps the stored ones. Call it before the crawl is entered."""
+        self._command, self._settings = command, settings
 
     def set_exit_handler(self, exit_process: Callable[[int], None]) -> None:
         """For a process that only runs this crawl: `exit_process` is called with an exit code when the crawl has given

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 from tenax.clock import Clock
 from tenax.crawl.engine import Engine
-from tenax.crawl.rules import CrawlRules
 from tenax.crawl.supervisor import Supervisor
 from tenax.database import Database, Frontier
 from tenax.errors import DatabaseLost, StorageFull, TenaxError
@@ -101,7 +100,6 @@ class App:
         hosts: MemoryHosts,
         engine: Engine,
         *,
-        crawl_rules: CrawlRules,
         relays: tuple[Relay, ...],
         supervisor: Supervisor,
         background: Sequence[BackgroundTask],
@@ -111,7 +109,7 @@ class App:
         self.database = database
         self.hosts = hosts
         self.engine = engine
-        self.crawl_rules = crawl_rules
+        self.crawl_rules = engine.crawl_rules
         self.relays = relays
         self.supervisor = supervisor
         self._background = background

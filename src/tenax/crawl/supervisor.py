@@ -16,6 +16,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Awaitable, Callable, Collection
+from typing import NamedTuple
 
 from tenax.clock import Clock
 from tenax.config import ResilienceConfig
@@ -25,9 +26,6 @@ from tenax.runtime.resources import container_limit_bytes, release_memory, used_
 
 log = logging.getLogger(__name__)
 
-BLOCKED_SECONDS = 10.0
-DATABASE_TIMEOUT_SECONDS = 10.0
-"""How long the database may take for its smallest answer while the crawl is stalled."""
 MAX_DATABASE_CHECKS = 3
 MAX_DIAGNOSES = 3
 """Checks of one stall before the run ends."""
@@ -40,51 +38,68 @@ CONTAINER_MEMORY_SHARE = 0.9
 MAX_SHOWN = 10
 
 
+class WatchedLoop(NamedTuple):
+    """The crawl loop, as far as it is watched."""
+
+    in_flight: Collection[tuple[str, float]]
+    """The URLs being visited and their start times."""
+    last_activity: Callable[[], float]
+    """When a visit last ended."""
+    last_claim_attempt: Callable[[], float] | None = None
+    """When the loop last looked for work."""
+    stop: Callable[[], None] | None = None
+    """Ends the run once the visits in flight are committed; without it memory is not watched."""
+
+
+class WatchedDatabase(NamedTuple):
+    """The database, as far as it is watched."""
+
+    ping: Callable[[], Awaitable[object]] | None = None
+    """A cheap query; only whether it is answered matters."""
+    is_away: Callable[[], bool] = lambda: False
+    """Whether the database knows that its server is unavailable, and reconnects by itself."""
+    lost_file: Callable[[], str] = lambda: ""
+    """A database file that is no longer where it was; called in a thread."""
+
+
+class Timing(NamedTuple):
+    """How long the supervisor waits."""
+
+    check_seconds: float = 1.0
+    """Between two checks."""
+    blocked_seconds: float = 10.0
+    """An event loop that has not run for this long is blocked."""
+    database_timeout_seconds: float = 10.0
+    """How long the database may take for its smallest answer while the crawl is stalled."""
+
+
+NO_DATABASE = WatchedDatabase()
+DEFAULT_TIMING = Timing()
+
+
 class Supervisor:
     """Watches one engine."""
 
     def __init__(
         self,
         clock: Clock,
-        in_flight: Collection[tuple[str, float]],
-        last_activity: Callable[[], float],
+        loop: WatchedLoop,
         resilience: ResilienceConfig | None = None,
         *,
-        last_claim_attempt: Callable[[], float] | None = None,
+        database: WatchedDatabase = NO_DATABASE,
         network: NetworkMonitor | None = None,
-        ping_database: Callable[[], Awaitable[object]] | None = None,
-        is_database_away: Callable[[], bool] = lambda: False,
-        lost_file: Callable[[], str] = lambda: "",
-        stop: Callable[[], None] | None = None,
+        timing: Timing = DEFAULT_TIMING,
         used_memory: Callable[[], int] = used_bytes,
-        blocked_seconds: float = BLOCKED_SECONDS,
-        database_timeout_seconds: float = DATABASE_TIMEOUT_SECONDS,
-        check_seconds: float = 1.0,
     ) -> None:
-        """`in_flight`: the URLs being visited and their start times. `last_activity`: when a visit last ended.
-        `last_claim_attempt`: when the loop last looked for work.
-
-        `ping_database` is a cheap query; only whether it is answered matters. `is_database_away`: whether the database
-        knows that its server is unavailable, and reconnects by itself. `lost_file`: a database file that is no longer
-        where it was; called in a thread. `stop` ends the run once the visits in flight are committed; without it memory
-        is not watched.
-        """
         resilience = resilience or ResilienceConfig()
         self._clock = clock
-        self._in_flight = in_flight
-        self._last_activity = last_activity
-        self._last_claim_attempt = last_claim_attempt
+        self._loop = loop
+        self._database = database
+        self._network = network
+        self._timing = timing
         self._stall_seconds = resilience.stall_seconds
         self._max_memory_bytes = _memory_limit(resilience.max_memory_bytes)
         self._used_memory = used_memory
-        self._stop = stop
-        self._network = network
-        self._ping_database = ping_database
-        self._is_database_away = is_database_away
-        self._lost_file = lost_file
-        self._blocked_seconds = blocked_seconds
-        self._database_timeout_seconds = database_timeout_seconds
-        self._check_seconds = check_seconds
         self._heartbeat_at = clock.now()
         self._has_ended = threading.Event()
         self._loop_thread = 0
@@ -117,7 +132,7 @@ class Supervisor:
     async def _run_heartbeat(self) -> None:
         while True:
             self._heartbeat_at = self._clock.now()
-            await asyncio.sleep(self._check_seconds)
+            await asyncio.sleep(self._timing.check_seconds)
 
     # -- the visits -----------------------------------------------------------------------------------------
 
@@ -138,24 +153,24 @@ class Supervisor:
                 diagnoses += 1
                 diagnosed_at = self._clock.now()
                 await self._diagnose(progress_at)
-            await asyncio.sleep(self._check_seconds)
+            await asyncio.sleep(self._timing.check_seconds)
 
     def _last_progress_at(self) -> float:
         """When the crawl last made progress; now, when it has nothing to do."""
-        if self._is_database_away() or (self._network is not None and self._network.state.is_down):
+        if self._database.is_away() or (self._network is not None and self._network.state.is_down):
             return self._clock.now()
-        if self._in_flight:
-            return self._last_activity()
-        return self._last_claim_attempt() if self._last_claim_attempt is not None else self._clock.now()
+        if self._loop.in_flight:
+            return self._loop.last_activity()
+        return self._loop.last_claim_attempt() if self._loop.last_claim_attempt is not None else self._clock.now()
 
     async def _diagnose(self, last_progress_at: float) -> None:
         self.stalls += 1
-        oldest = sorted(self._in_flight, key=lambda visit: visit[1])[:MAX_SHOWN]
+        oldest = sorted(self._loop.in_flight, key=lambda visit: visit[1])[:MAX_SHOWN]
         log.error(
             "crawl stalled",
             extra={
                 "silent_seconds": round(self._clock.now() - last_progress_at),
-                "in_flight": len(self._in_flight),
+                "in_flight": len(self._loop.in_flight),
                 "oldest": [url for url, _ in oldest],
             },
         )
@@ -168,20 +183,20 @@ class Supervisor:
 
     async def _check_database(self) -> None:
         """Raises `DatabaseTimeout` when it does not answer; it reconnects by itself, so it is asked more than once."""
-        if self._ping_database is None:
+        if self._database.ping is None:
             return
         for _ in range(MAX_DATABASE_CHECKS):
             try:
-                async with asyncio.timeout(self._database_timeout_seconds):
-                    await self._ping_database()
+                async with asyncio.timeout(self._timing.database_timeout_seconds):
+                    await self._database.ping()
                 return
             except TimeoutError:
-                if self._is_database_away():
+                if self._database.is_away():
                     return  # it has just noticed, and reconnects
-                why = f"no answer within {self._database_timeout_seconds:g} s"
+                why = f"no answer within {self._timing.database_timeout_seconds:g} s"
             except DatabaseError as error:
                 why = str(error)
-                await asyncio.sleep(self._check_seconds)
+                await asyncio.sleep(self._timing.check_seconds)
             log.warning("database does not answer", extra={"why": why})
         raise self._schedule_exit(
             DatabaseTimeout(
@@ -193,12 +208,12 @@ class Supervisor:
 
     async def _watch_files(self) -> None:
         while True:
-            await asyncio.sleep(self._check_seconds)
+            await asyncio.sleep(self._timing.check_seconds)
             await self.check_files()
 
     async def check_files(self) -> None:
         """Raises `DatabaseLost` when further commits would go to a file that nobody can find."""
-        if lost := await asyncio.to_thread(self._lost_file):
+        if lost := await asyncio.to_thread(self._database.lost_file):
             raise self._schedule_exit(
                 DatabaseLost(
                     f"{lost} was deleted, moved or replaced while the crawl ran; nothing more is written: put it back "
@@ -209,11 +224,11 @@ class Supervisor:
     # -- memory ---------------------------------------------------------------------------------------------
 
     async def _watch_memory(self) -> None:
-        limit, stop = self._max_memory_bytes, self._stop
+        limit, stop = self._max_memory_bytes, self._loop.stop
         if not limit or stop is None:
             return
         while True:
-            await asyncio.sleep(self._check_seconds)
+            await asyncio.sleep(self._timing.check_seconds)
             used = await asyncio.to_thread(self._used_memory)
             if used > limit:
                 release_memory()
@@ -242,10 +257,10 @@ class Supervisor:
 
     def _watch_loop(self) -> None:
         reported_beat = 0.0
-        while not self._has_ended.wait(self._check_seconds):
+        while not self._has_ended.wait(self._timing.check_seconds):
             beat = self._heartbeat_at
             blocked_seconds = self._clock.now() - beat
-            if blocked_seconds > self._blocked_seconds and beat != reported_beat:
+            if blocked_seconds > self._timing.blocked_seconds and beat != reported_beat:
                 reported_beat = beat
                 self.blocks += 1
                 self._log_block("event loop blocked", blocked_seconds)

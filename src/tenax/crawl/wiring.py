@@ -26,7 +26,7 @@ from tenax.crawl.engine import Engine
 from tenax.crawl.location import Location
 from tenax.crawl.reader.pool import build_reader_pool
 from tenax.crawl.rules import CrawlRules
-from tenax.crawl.supervisor import Supervisor
+from tenax.crawl.supervisor import Supervisor, WatchedDatabase, WatchedLoop
 from tenax.database import Admission, Database, Outbox
 from tenax.database.sqlite import SqliteDatabase, lock_database
 from tenax.events.jsonl import JsonlSink
@@ -160,9 +160,8 @@ async def build_app(
     *,
     allowed_origins: Iterable[str],
     metrics: Metrics,
-    is_endless: bool = False,
 ) -> App:
-    """Everything a crawl needs, started and ready to run; with `is_endless` it waits when it has no work."""
+    """Everything a crawl needs, started and ready to run."""
     local_hosts, sites = MemoryHosts(), Sites(config)
     await database.set_meta(SITE_SETTINGS, encode_site_settings(config))
     sharing = await _open_sharing(config, database, clock, local_hosts)
@@ -188,19 +187,17 @@ async def build_app(
     )
     if sharing:
         engine.listeners.append(_shared_visit_counter(sharing))
-    engine.is_endless = is_endless
     relays = _build_relays(location, database, config)
     supervisor = Supervisor(
         clock,
-        engine.in_flight.values(),
-        lambda: engine.last_activity,
+        WatchedLoop(
+            engine.in_flight.values(), lambda: engine.last_activity, lambda: engine.last_claim_attempt, engine.stop
+        ),
         config.resilience,
-        last_claim_attempt=lambda: engine.last_claim_attempt,
+        database=WatchedDatabase(
+            lambda: database.get_meta("command"), lambda: database.is_unavailable, database.lost_file
+        ),
         network=NetworkMonitor(network_state, config.resilience, clock, engine.set_pause),
-        ping_database=lambda: database.get_meta("command"),
-        is_database_away=lambda: database.is_unavailable,
-        lost_file=database.lost_file,
-        stop=engine.stop,
     )
     background = [*_clock_tasks(clock, database, sharing)]
     if sharing:
@@ -210,7 +207,6 @@ async def build_app(
         database,
         local_hosts,
         engine,
-        crawl_rules=crawl_rules,
         relays=relays,
         supervisor=supervisor,
         background=background,

@@ -124,16 +124,8 @@ async def open_worker(config: Config, metrics: Metrics) -> Worker:
     try:
         # Without seeds there are no rules yet, and nothing waits for a visit.
         rules = await load_rules(database) or build_rules((), config, datetime.fromtimestamp(clock.now(), UTC).year)
-        app = await build_app(
-            location,
-            database,
-            rules,
-            config,
-            clock,
-            allowed_origins=(),
-            metrics=metrics,
-            is_endless=True,
-        )
+        app = await build_app(location, database, rules, config, clock, allowed_origins=(), metrics=metrics)
+        app.engine.is_endless = True
     except BaseException:
         await database.close()
         raise
