@@ -15,6 +15,7 @@ from tenax.crawl.engine import Engine
 from tenax.crawl.reader.pool import InlineReaderPool
 from tenax.crawl.rules import CrawlRules
 from tenax.database import Admission, UrlHistory
+from tenax.database.admission import WriteRules
 from tenax.database.sqlite import SqliteDatabase
 from tenax.fetch import Request, Response
 from tenax.fetch.headers import Headers
@@ -154,7 +155,11 @@ async def begun(
     rules = build_rules(seeds, config, 2026)
     web = Web({SITE + path if path.startswith("/") else path: page for path, page in pages.items()}, clock)
     database = await SqliteDatabase.open(
-        folder / "tenax.db", DatabaseConfig(group_seconds=0.0), clock, HostPace(sites), similarity=PageSimilarity(sites)
+        folder / "tenax.db",
+        DatabaseConfig(group_seconds=0.0),
+        clock,
+        HostPace(sites),
+        write_rules=WriteRules(similarity=PageSimilarity(sites)),
     )
     readers = readers or InlineReaderPool()
     await readers.start()

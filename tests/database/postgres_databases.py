@@ -6,7 +6,8 @@ import asyncio
 
 from tenax.clock import Clock, ManualClock
 from tenax.config import DatabaseConfig
-from tenax.database import PaceRules, Similarity
+from tenax.database import PaceRules
+from tenax.database.admission import DEFAULT_RULES, WriteRules
 from tenax.database.postgres import PostgresDatabase
 from tenax.errors import DatabaseNotFound
 from tests.contracts.database import FixedPace
@@ -32,18 +33,16 @@ class Databases:
         *,
         clock: Clock | None = None,
         pace_rules: PaceRules | None = None,
-        links_per_second: float = 0.0,
+        write_rules: WriteRules = DEFAULT_RULES,
         read_only: bool = False,
-        similarity: Similarity | None = None,
     ) -> PostgresDatabase:
         database = await PostgresDatabase.open(
             url or self.url,
             self.config,
             clock or self.clock,
             pace_rules or self.pace_rules,
-            links_per_second=links_per_second,
+            write_rules=write_rules,
             read_only=read_only,
-            similarity=similarity,
         )
         self._opened.append(database)
         return database

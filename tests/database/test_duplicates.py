@@ -14,6 +14,7 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import DatabaseConfig, DuplicatesConfig
 from tenax.database import Database
+from tenax.database.admission import WriteRules
 from tenax.database.duplicates import (
     MAX_COMPARED_PAGES,
     MAX_PAGES_PER_KEY,
@@ -56,7 +57,9 @@ class TestSqliteDuplicates(DuplicatesContract):
         async def open_it() -> Database:
             config = DatabaseConfig(group_seconds=0.0)
             databases.append(
-                await SqliteDatabase.open(tmp_path / "tenax.db", config, clock, pace_rules, similarity=alike)
+                await SqliteDatabase.open(
+                    tmp_path / "tenax.db", config, clock, pace_rules, write_rules=WriteRules(similarity=alike)
+                )
             )
             return databases[-1]
 
@@ -76,7 +79,11 @@ class TestSqliteDuplicates(DuplicatesContract):
         assert stored_and_buffered(database._db) == (0, 2)
         killed(tmp_path, tmp_path / "killed")
         next_one = await SqliteDatabase.open(
-            tmp_path / "killed" / "tenax.db", DatabaseConfig(group_seconds=0.0), clock, pace_rules, similarity=alike
+            tmp_path / "killed" / "tenax.db",
+            DatabaseConfig(group_seconds=0.0),
+            clock,
+            pace_rules,
+            write_rules=WriteRules(similarity=alike),
         )
         assert stored_and_buffered(next_one._db) == (2 * (BANDS + 1), 0)
         clock.advance(60)  # the dead process may have sent a request a moment ago
@@ -135,7 +142,7 @@ class TestPostgresDuplicates(DuplicatesContract):
     @pytest.fixture
     def opened(self, databases: Databases, pace_rules: FixedPace, alike: Alike) -> Opened:
         async def open_it() -> Database:
-            return await databases.open(pace_rules=pace_rules, similarity=alike)
+            return await databases.open(pace_rules=pace_rules, write_rules=WriteRules(similarity=alike))
 
         return open_it
 

@@ -11,6 +11,7 @@ import pytest
 
 from tenax.clock import ManualClock
 from tenax.database import Database, PageFilter
+from tenax.database.admission import WriteRules
 from tenax.database.postgres import PostgresDatabase
 from tenax.database.postgres.schema import queries
 from tenax.model import FetchRecord
@@ -69,7 +70,7 @@ class TestPostgresDatabase(
         assert (await reader.status()).is_running is False
 
     async def test_new_urls_of_one_source_become_due_one_after_the_other(self, databases: Databases) -> None:
-        database, now = await databases.open(links_per_second=10), databases.clock.now()
+        database, now = await databases.open(write_rules=WriteRules(links_per_second=10)), databases.clock.now()
         await database.admit([candidate("https://a.test/")])
         links = tuple(candidate(f"https://a.test/{n}") for n in range(30))
         assert (

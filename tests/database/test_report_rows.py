@@ -6,6 +6,7 @@ import pytest
 
 from tenax.database import CutOffCount, DeadLetterRecord, DueTask, DueTasks, Status, TaskState, VisitRecord, rows
 from tenax.database.report_rows import (
+    StatusRows,
     build_due_tasks,
     build_status,
     dead_letter_from_row,
@@ -68,9 +69,7 @@ def test_the_status_of_counts(created: bytes | None, wanted: float) -> None:
         "refusal:depth": 2,
         "found:feed": 1,
     }
-    status = build_status(
-        tally,
-        100.0,
+    found = StatusRows(
         created=created,
         hosts=1,
         events=2,
@@ -82,6 +81,7 @@ def test_the_status_of_counts(created: bytes | None, wanted: float) -> None:
         cut_off=[("depth", 2, 1)],
         parked=[("guard", 3)],
     )
+    status = build_status(tally, found, 100.0)
     assert status == Status(
         created_at=wanted, now=100.0, waiting=4, pages=3, hosts=1, events=2, outcomes={"fetched": 3},
         refusals={"depth": 2}, found={"feed": 1}, due_now=1, cut_off={"depth": CutOffCount(2, 1)}, parked={"guard": 3},

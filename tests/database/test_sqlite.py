@@ -13,6 +13,7 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import DatabaseConfig
 from tenax.database import Database
+from tenax.database.admission import WriteRules
 from tenax.database.sqlite import SqliteDatabase
 from tenax.database.sqlite.schema import queries, select_many, write_rows
 from tenax.errors import DatabaseBusy, DatabaseNotFound, DatabaseUnusable, StorageFull
@@ -89,7 +90,9 @@ class TestSqliteDatabase(
     async def test_new_urls_of_one_source_become_due_one_after_the_other(
         self, tmp_path: Path, clock: ManualClock, pace_rules: FixedPace, databases: list[SqliteDatabase]
     ) -> None:
-        database = await SqliteDatabase.open(tmp_path / "tenax.db", CONFIG, clock, pace_rules, links_per_second=10)
+        database = await SqliteDatabase.open(
+            tmp_path / "tenax.db", CONFIG, clock, pace_rules, write_rules=WriteRules(links_per_second=10)
+        )
         databases.append(database)
         await database.admit([candidate("https://a.test/")])
         links = tuple(candidate(f"https://a.test/{n}") for n in range(30))

@@ -28,6 +28,7 @@ from tenax.crawl.reader.pool import build_reader_pool
 from tenax.crawl.rules import CrawlRules
 from tenax.crawl.supervisor import Supervisor, WatchedDatabase, WatchedLoop
 from tenax.database import Admission, Database, Outbox
+from tenax.database.admission import WriteRules
 from tenax.database.sqlite import SqliteDatabase, lock_database
 from tenax.events.jsonl import JsonlSink
 from tenax.events.relay import Relay
@@ -81,7 +82,7 @@ async def open_database(
     is_unhurried = config.politeness.rate_per_second > 0
     links_per_second = config.crawl.links_per_second_per_source if is_unhurried else 0.0
     sites = Sites(config)
-    host_pace, similarity = HostPace(sites), PageSimilarity(sites)
+    host_pace, write_rules = HostPace(sites), WriteRules(links_per_second, PageSimilarity(sites))
     if location.server:
         from tenax.database.postgres import PostgresDatabase
 
@@ -92,19 +93,17 @@ async def open_database(
             own,
             clock,
             host_pace,
-            links_per_second=links_per_second,
+            write_rules=write_rules,
             read_only=read_only,
             visited_set=await _open_visited_urls(config, clock) if has_filter else None,
-            similarity=similarity,
         )
     return await SqliteDatabase.open(
         location.database_directory / DATABASE_FILE,
         config.database,
         clock,
         host_pace,
-        links_per_second=links_per_second,
+        write_rules=write_rules,
         read_only=read_only,
-        similarity=similarity,
     )
 
 

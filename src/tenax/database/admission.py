@@ -12,11 +12,23 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from tenax.database import rows
+from tenax.database import Similarity, rows
 from tenax.database.rows import milliseconds, url_origin
 from tenax.database.schedule import Entry
 from tenax.database.visit_rows import Effects, PendingVisit
 from tenax.model import LINK_STEPS, SECONDS_PER_POINT, Candidate, in_link_points, limit_refusals
+
+
+class WriteRules(NamedTuple):
+    """What the settings of the crawl say about links and pages that are written."""
+
+    links_per_second: float = 0.0
+    """New URLs admitted from the pages of one host; 0: any number."""
+    similarity: Similarity | None = None
+    """Without it there is no search for duplicates."""
+
+
+DEFAULT_RULES = WriteRules()
 
 
 class AdmissionRate:

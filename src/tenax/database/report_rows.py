@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -81,24 +81,26 @@ def dead_letter_from_row(row: Row) -> DeadLetterRecord:
     )
 
 
-def build_status(
-    tally: dict[str, int],
-    now: float,
-    *,
-    created: bytes | None,
-    hosts: int,
-    events: int,
-    busiest: Iterable[HostStatus],
-    due_now: int,
-    next_due: float | None,
-    cursors: dict[str, Cursor],
-    workers: int,
-    cut_off: Iterable[tuple[str, int, int]],
-    parked: Iterable[tuple[str, int]],
-) -> Status:
-    """`created` is the stored creation time; `workers` counts the other processes that crawl into it."""
+class StatusRows(NamedTuple):
+    """What is read for the status besides the tally."""
+
+    created: bytes | None
+    """The stored creation time."""
+    hosts: int
+    events: int
+    busiest: Sequence[HostStatus]
+    due_now: int
+    next_due: float | None
+    cursors: dict[str, Cursor]
+    workers: int
+    """The other processes that crawl into it."""
+    cut_off: Sequence[tuple[str, int, int]]
+    parked: Sequence[tuple[str, int]]
+
+
+def build_status(tally: dict[str, int], found: StatusRows, now: float) -> Status:
     return Status(
-        created_at=float(created) if created else now,
+        created_at=float(found.created) if found.created else now,
         now=now,
         waiting=tally.get("waiting", 0),
         settled=tally.get("settled", 0),
@@ -107,22 +109,22 @@ def build_status(
         pages=tally.get("pages", 0),
         articles=tally.get("articles", 0),
         duplicates=tally.get("duplicates", 0),
-        hosts=hosts,
+        hosts=found.hosts,
         body_bytes=tally.get("body_bytes", 0),
         wire_bytes=tally.get("wire_bytes", 0),
         saved_bytes=tally.get("saved_bytes", 0),
-        events=events,
+        events=found.events,
         outcomes=rows.select_prefix(tally, "outcome:"),
         refusals=rows.select_prefix(tally, "refusal:"),
-        cut_off={name: CutOffCount(links, pages) for name, links, pages in cut_off if limit_setting(name)},
-        parked=dict(parked),
+        cut_off={name: CutOffCount(links, pages) for name, links, pages in found.cut_off if limit_setting(name)},
+        parked=dict(found.parked),
         found=rows.select_prefix(tally, "found:"),
-        busiest=tuple(busiest),
-        due_now=due_now,
-        next_due=next_due,
-        cursors=cursors,
-        is_running=workers > 0,
-        workers=workers,
+        busiest=tuple(found.busiest),
+        due_now=found.due_now,
+        next_due=found.next_due,
+        cursors=found.cursors,
+        is_running=found.workers > 0,
+        workers=found.workers,
     )
 
 

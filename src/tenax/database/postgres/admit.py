@@ -37,6 +37,15 @@ class NewCandidate(NamedTuple):
     candidate: Candidate
 
 
+class WindowState(NamedTuple):
+    """What this worker has in its window."""
+
+    host_ids: Collection[int]
+    """The hosts that it leases."""
+    loaded_keys: LoadedKeys
+    """The keys of their loaded tasks."""
+
+
 class AdmitResult(NamedTuple):
     """The result for some batches."""
 
@@ -84,12 +93,11 @@ class Admitter:
         self,
         db: Connection,
         batches: Sequence[Batch],
-        own_hosts: Collection[int],
-        loaded_keys: LoadedKeys,
+        window: WindowState,
         now: float,
         filter_hits: Set[str] = frozenset(),
     ) -> AdmitResult:
-        """Call within a transaction. `own_hosts`: leased by this worker; `filter_hits`: URLs that a filter knows."""
+        """Call within a transaction. `filter_hits`: URLs that a filter knows."""
         refused: list[Counter[str]] = [Counter() for _ in batches]
         candidates, at_unknown_hosts, linked = self._select_unknown(batches, filter_hits)
         host_ids, new_hosts = await self._ensure_hosts(db, at_unknown_hosts, refused, now)
@@ -112,8 +120,8 @@ class Admitter:
             )
             for host_key, one in new.items()
         ]
-        has_ready_hosts = await self._enqueue(db, arrivals, own_hosts, new_hosts)
-        moves = self._in_links.plan_moves(linked, self._host_ids, self._url_key, loaded_keys, now)
+        has_ready_hosts = await self._enqueue(db, arrivals, window.host_ids, new_hosts)
+        moves = self._in_links.plan_moves(linked, self._host_ids, self._url_key, window.loaded_keys, now)
         moved = await self._move_tasks(db, moves)
         admitted = Counter(one.batch_number for one in new.values())
         tally = Counter({"admitted": len(arrivals), "waiting": len(arrivals), "hosts": len(new_hosts)})

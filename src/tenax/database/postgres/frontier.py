@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from typing import NamedTuple
 
 from tenax import logs
 from tenax.clock import Clock
@@ -27,6 +28,14 @@ NOTIFY_INTERVAL_SECONDS = 0.1
 """Maximum rate of notifications about new work; workers also poll every second."""
 
 
+class Connections(NamedTuple):
+    """The connections of one worker."""
+
+    query: PostgresConnection
+    write: PostgresConnection
+    """For statements that must run in order."""
+
+
 class Frontier:
     """Serves claims from memory and keeps it filled."""
 
@@ -35,19 +44,17 @@ class Frontier:
         worker: Worker,
         window: Window,
         schedule: LeasedSchedule,
-        *,
-        write_connection: PostgresConnection,
-        query_connection: PostgresConnection,
+        connections: Connections,
         config: DatabaseConfig,
+        *,
         clock: Clock,
         on_failure: Callable[[BaseException], None],
     ) -> None:
-        """`write_connection` is for statements that must run in order."""
         self._worker = worker
         self._window = window
         self._schedule = schedule
-        self._write_connection = write_connection
-        self._query_connection = query_connection
+        self._write_connection = connections.write
+        self._query_connection = connections.query
         self._config = config
         self._clock = clock
         self._on_failure = on_failure

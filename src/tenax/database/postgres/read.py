@@ -25,6 +25,7 @@ from tenax.database.postgres.schema import queries
 from tenax.database.report_rows import (
     BUSIEST_HOSTS,
     PAGE_BATCH_SIZE,
+    StatusRows,
     build_due_tasks,
     build_status,
     dead_letter_from_row,
@@ -79,9 +80,7 @@ class Reader:
         load = await self._read_load(now)
         created = await self.get_meta("created_at")
         workers = await self._fetch_value("workers_alive", now, worker_id)
-        return build_status(
-            tally,
-            now,
+        found = StatusRows(
             created=created,
             hosts=tally.get("hosts", 0),
             events=await self._fetch_value("events_last_seq"),
@@ -100,6 +99,7 @@ class Reader:
             cut_off=[(row[0], row[1], row[2]) for row in await self._fetch_all("cut_off_counts")],
             parked=[(row[0], row[1]) for row in await self._fetch_all("parked_counts")],
         )
+        return build_status(tally, found, now)
 
     async def _read_load(self, now: float) -> list[Row]:
         size = await self._fetch_value("queue_size")

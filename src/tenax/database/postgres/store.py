@@ -10,13 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from functools import partial
 from typing import TypeVar
 
 from tenax.clock import Clock
 from tenax.config import DatabaseConfig
-from tenax.database import Admission, PaceRules, SharedServer, Similarity, rows
-from tenax.database.admission import AdmissionRate, Batch
+from tenax.database import Admission, PaceRules, SharedServer, rows
+from tenax.database.admission import DEFAULT_RULES, Batch, WriteRules
 from tenax.database.claims import PendingCommit
 from tenax.database.postgres import requeue, schema
 from tenax.database.postgres.connection import (
@@ -27,13 +26,13 @@ from tenax.database.postgres.connection import (
     Connection,
     PostgresConnection,
 )
-from tenax.database.postgres.frontier import Frontier
+from tenax.database.postgres.frontier import Connections, Frontier
 from tenax.database.postgres.heartbeat import HEARTBEAT_LOOP_SECONDS, Heartbeat, Leader
 from tenax.database.postgres.host_window import Window
 from tenax.database.postgres.read import PostgresLinks, Reader, read_tally
 from tenax.database.postgres.requeue import PostgresCutOffs, RunStep
 from tenax.database.postgres.schema import correct_clock_rollback, find_problems, queries
-from tenax.database.postgres.transactions import GroupCommit, Writer, WriteResult
+from tenax.database.postgres.transactions import CommitCallbacks, GroupCommit, Writer, WriteResult
 from tenax.database.postgres.visited import VisitedFilter, VisitedSet, read_member_encoder
 from tenax.database.postgres.worker import LeasedSchedule, Worker, WorkerEnded, wrap_plain_write
 from tenax.database.reports import Counts, DeadLetterRecord, DueTasks, PageFilter, Status, UrlHistory
@@ -41,7 +40,6 @@ from tenax.errors import DatabaseUnusable
 from tenax.model import Candidate, CanonicalCopy, Claim, Cursor, Event, HostRecord, Page, Peers, Visit
 
 T = TypeVar("T")
-WriterFactory = Callable[[bytes, VisitedFilter | None], Writer]
 
 CLOSE_SECONDS = 10.0
 
@@ -55,7 +53,8 @@ class PostgresDatabase:
         config: DatabaseConfig,
         clock: Clock,
         pace_rules: PaceRules,
-        make_writer: WriterFactory,
+        write_rules: WriteRules,
+        *,
         visited_set: VisitedSet | None,
         read_only: bool,
     ) -> None:
@@ -65,7 +64,7 @@ class PostgresDatabase:
         self._pace_rules = pace_rules
         self._read_only = read_only
         self._visited_set = visited_set
-        self._make_writer = make_writer
+        self._write_rules = write_rules
         self._visited_filter: VisitedFilter | None = None
         if read_only:
             self._query_connection = PostgresConnection(
@@ -93,18 +92,15 @@ class PostgresDatabase:
         clock: Clock,
         pace_rules: PaceRules,
         *,
-        links_per_second: float = 0.0,
+        write_rules: WriteRules = DEFAULT_RULES,
         read_only: bool = False,
         visited_set: VisitedSet | None = None,
-        similarity: Similarity | None = None,
     ) -> PostgresDatabase:
         """Open the database, or create it in an empty schema. Tasks claimed by dead workers are waiting again.
 
         `visited_set` may save lookups of URLs that others have admitted; it is closed with the database.
-        Without `similarity` there is no search for duplicates.
         """
-        new_writer = partial(Writer, admission_rate=AdmissionRate(links_per_second), similarity=similarity)
-        database = cls(url, config, clock, pace_rules, new_writer, visited_set, read_only)
+        database = cls(url, config, clock, pace_rules, write_rules, visited_set=visited_set, read_only=read_only)
         try:
             await database._connect()
         except BaseException:
@@ -137,18 +133,18 @@ class PostgresDatabase:
         self._url_key = rows.make_url_key(secret)
         self.links = PostgresLinks(self._query_connection, secret, self._run_in_transaction)
         self.cut_offs = PostgresCutOffs(self._query_connection, self._run_in_transaction, clock, self._run_requeue)
-        self._writer = self._make_writer(secret, self._visited_filter)
+        self._writer = Writer(secret, self._visited_filter, self._write_rules)
         self._worker = Worker(self._write_connection, config, clock, self._pace_rules)
         self._window = Window(self._worker, self._schedule, self._writer, clock, config.window_hosts)
+        connections = Connections(self._query_connection, self._write_connection)
         self._frontier = Frontier(
-            self._worker, self._window, self._schedule, write_connection=self._write_connection,
-            query_connection=self._query_connection, config=config, clock=clock, on_failure=self._fail,
-        )  # fmt: skip
-        self._heartbeat = Heartbeat(self._worker, self._window, self._frontier, self._write_connection, config, clock)
-        self._group_commit = GroupCommit(
-            self._worker, self._writer, self._schedule, config, clock,
-            on_written=self._on_written, on_ended=self._frontier.rejoin, on_failure=self._fail,
-        )  # fmt: skip
+            self._worker, self._window, self._schedule, connections, config, clock=clock, on_failure=self._fail
+        )
+        self._heartbeat = Heartbeat(
+            self._worker, self._window, self._frontier, self._write_connection, config, clock=clock
+        )
+        callbacks = CommitCallbacks(self._on_written, self._frontier.rejoin, self._fail)
+        self._group_commit = GroupCommit(self._worker, self._writer, self._schedule, config, clock, callbacks=callbacks)
 
     async def _join(self) -> None:
         now = self._clock.now()

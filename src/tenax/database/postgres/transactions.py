@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterable, Sequence, Set
 from typing import NamedTuple
 
 from tenax import logs
 from tenax.clock import Clock
 from tenax.config import DatabaseConfig
-from tenax.database import Admission, Similarity, rows
-from tenax.database.admission import AdmissionRate, Batch, LoadedKeys, visit_batches
+from tenax.database import Admission, rows
+from tenax.database.admission import AdmissionRate, Batch, WriteRules, visit_batches
 from tenax.database.claims import PendingCommit, complete_visits, split_group, visits_and_batches
 from tenax.database.corrections import map_texts, replace_surrogates
-from tenax.database.postgres.admit import AdmitResult, Admitter
+from tenax.database.postgres.admit import AdmitResult, Admitter, WindowState
 from tenax.database.postgres.connection import Connection, InvalidText
 from tenax.database.postgres.schema import queries
 from tenax.database.postgres.visited import VisitedFilter
@@ -51,14 +51,12 @@ class Writer:
         self,
         secret: bytes,
         visited_filter: VisitedFilter | None,
-        *,
-        admission_rate: AdmissionRate,
-        similarity: Similarity | None,
+        rules: WriteRules,
     ) -> None:
-        self._visit_writer = VisitWriter(similarity)
+        self._visit_writer = VisitWriter(rules.similarity)
         self._visited_filter = visited_filter
         self._url_key = rows.make_url_key(secret)
-        self._admitter = Admitter(self._url_key, admission_rate)
+        self._admitter = Admitter(self._url_key, AdmissionRate(rules.links_per_second))
 
     async def find_known_urls(self, candidates: Iterable[Candidate]) -> Set[str]:
         """The URLs that need no lookup; call before the transaction begins."""
@@ -73,8 +71,7 @@ class Writer:
         visits: Sequence[PendingVisit],
         other_batches: Sequence[Batch],
         *,
-        own_hosts: Collection[int],
-        loaded_keys: LoadedKeys,
+        window: WindowState,
         now: float,
         filter_hits: Set[str] = frozenset(),
     ) -> WriteResult:
@@ -85,7 +82,7 @@ class Writer:
         effects = await self._visit_writer.write_visits(db, visits)
         batches = [*visit_batches(visits, effects), *other_batches]
         self._admitter.forget_visited(one.visit.claim.task.url for one in visits)
-        admitted = await self._admitter.admit(db, batches, own_hosts, loaded_keys, now, filter_hits)
+        admitted = await self._admitter.admit(db, batches, window, now, filter_hits)
         effects.arrivals += await expedite_changed_pages(db, visits, self._url_key, now)
         admitted = admitted._replace(admissions=mark_duplicates(admitted.admissions, effects, visits))
         tally = Counter(effects.tally)
@@ -131,6 +128,16 @@ def make_storable(visit: Visit) -> Visit:
 log = logs.logger(__name__)
 
 
+class CommitCallbacks(NamedTuple):
+    """What a group commit reports."""
+
+    on_written: Callable[[WriteResult], None]
+    """A transaction is durable."""
+    on_ended: Callable[[int], Awaitable[None]]
+    """The lease of this worker expired; registers again."""
+    on_failure: Callable[[BaseException], None]
+
+
 class GroupCommit:
     """Gathers commits and writes one group at a time, so the next one grows meanwhile."""
 
@@ -142,19 +149,14 @@ class GroupCommit:
         config: DatabaseConfig,
         clock: Clock,
         *,
-        on_written: Callable[[WriteResult], None],
-        on_ended: Callable[[int], Awaitable[None]],
-        on_failure: Callable[[BaseException], None],
+        callbacks: CommitCallbacks,
     ) -> None:
-        """`on_written` is called after each transaction; `on_ended` registers again after our lease expired."""
         self._worker = worker
         self._writer = writer
         self._schedule = schedule
         self._config = config
         self._clock = clock
-        self._on_written = on_written
-        self._on_ended = on_ended
-        self._on_failure = on_failure
+        self._callbacks = callbacks
         self._pending: list[PendingCommit] = []
         self._group: list[PendingCommit] = []
         self._is_sent = False
@@ -204,7 +206,7 @@ class GroupCommit:
             except Exception as error:
                 for one in self._group:
                     one.fail(error)
-                self._on_failure(error)
+                self._callbacks.on_failure(error)
             finally:
                 self._group = []
                 self._is_sent = False
@@ -225,7 +227,7 @@ class GroupCommit:
                     if one.pending_visit is not None:
                         one.pending_visit = one.pending_visit._replace(visit=make_storable(one.pending_visit.visit))
             except WorkerEnded as error:
-                await self._on_ended(error.worker_id)
+                await self._callbacks.on_ended(error.worker_id)
                 for one in group:
                     if one.pending_visit is not None:
                         one.fail(_lease_lost_error(one))
@@ -244,9 +246,10 @@ class GroupCommit:
                 self._worker.id,
                 visits,
                 batches,
-                own_hosts=self._schedule.host_ids,
                 # No task is loaded meanwhile: refilling the window needs this connection.
-                loaded_keys=self._schedule.loaded_keys({one.host_id for one in visits}),
+                window=WindowState(
+                    self._schedule.host_ids, self._schedule.loaded_keys({one.host_id for one in visits})
+                ),
                 now=self._clock.now(),
                 filter_hits=filter_hits,
             )
@@ -265,7 +268,7 @@ class GroupCommit:
     def _on_committed(self, group: list[PendingCommit], result: WriteResult) -> None:
         self._writer.on_commit(result)
         complete_visits(self._schedule, group)
-        self._on_written(result)
+        self._callbacks.on_written(result)
         for one, admission in zip(group, result.admissions, strict=True):
             one.finish(admission)
             if one.is_abandoned:

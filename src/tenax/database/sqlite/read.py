@@ -24,6 +24,7 @@ from tenax.database.page_codec import MAX_EVENT_BYTES, decode_events, page_from_
 from tenax.database.report_rows import (
     BUSIEST_HOSTS,
     PAGE_BATCH_SIZE,
+    StatusRows,
     build_due_tasks,
     build_status,
     dead_letter_from_row,
@@ -83,9 +84,7 @@ class Reader:
             )
         ]
         _, due_now = self._db.execute(self._sql["hosts_due"], {"now": now, "now_ms": int(now * 1000)}).fetchone()
-        return build_status(
-            tally,
-            now,
+        found = StatusRows(
             created=self.get_meta("created_at"),
             hosts=self._db.execute(self._sql["hosts_count"]).fetchone()[0],
             events=self._db.execute(self._sql["highest_ids"]).fetchone()[2],
@@ -97,9 +96,10 @@ class Reader:
                 for sink, seq, position in self._db.execute(self._sql["cursors"])
             },
             workers=int(is_running),
-            cut_off=self._db.execute(self._sql["cut_off_counts"]),
-            parked=self._db.execute(self._sql["parked_counts"]),
+            cut_off=self._db.execute(self._sql["cut_off_counts"]).fetchall(),
+            parked=self._db.execute(self._sql["parked_counts"]).fetchall(),
         )
+        return build_status(tally, found, now)
 
     def canonical_copy(self, url: str) -> CanonicalCopy | None:
         row = self._db.execute(self._sql["canonical_get"], (rows.canonical_url_key(url), url)).fetchone()

@@ -19,8 +19,8 @@ from typing import TypeVar
 
 from tenax.clock import Clock
 from tenax.config import DatabaseConfig
-from tenax.database import Admission, PaceRules, Similarity, rows
-from tenax.database.admission import AdmissionRate, Batch
+from tenax.database import Admission, PaceRules, rows
+from tenax.database.admission import DEFAULT_RULES, Batch, WriteRules
 from tenax.database.claims import ActiveClaims, PendingCommit, complete_visits, split_group, visits_and_batches
 from tenax.database.page_codec import RecentEvents
 from tenax.database.reports import Counts, DeadLetterRecord, DueTasks, PageFilter, Status, UrlHistory
@@ -36,7 +36,6 @@ from tenax.errors import DatabaseUnusable
 from tenax.model import Candidate, CanonicalCopy, Claim, Cursor, Event, HostRecord, Page, Visit
 
 T = TypeVar("T")
-WriterFactory = Callable[[sqlite3.Connection], Writer]
 
 MIN_WAIT_SECONDS = 0.001
 IDLE_GATHER_FACTOR = 10
@@ -54,14 +53,15 @@ class SqliteDatabase:
         config: DatabaseConfig,
         clock: Clock,
         pace_rules: PaceRules,
-        make_writer: WriterFactory,
+        write_rules: WriteRules,
+        *,
         read_only: bool,
     ) -> None:
         self._file = file
         self._config = config
         self._clock = clock
         self._read_only = read_only
-        self._make_writer = make_writer
+        self._write_rules = write_rules
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="database")
         self._schedule = Schedule(pace_rules, config.window_hosts, config.tasks_per_host)
         self._window = Window(self._schedule, self._thread, clock, self._on_window_changed)
@@ -86,13 +86,11 @@ class SqliteDatabase:
         clock: Clock,
         pace_rules: PaceRules,
         *,
-        links_per_second: float = 0.0,
+        write_rules: WriteRules = DEFAULT_RULES,
         read_only: bool = False,
-        similarity: Similarity | None = None,
     ) -> SqliteDatabase:
-        """Open or create the database; tasks of a dead process wait again. `similarity` enables duplicate search."""
-        new_writer = partial(Writer, admission_rate=AdmissionRate(links_per_second), similarity=similarity)
-        database = cls(file, config, clock, pace_rules, new_writer, read_only)
+        """Open or create the database; tasks of a dead process wait again."""
+        database = cls(file, config, clock, pace_rules, write_rules, read_only=read_only)
         await database._run_in_thread(database._connect)
         return database
 
@@ -104,7 +102,7 @@ class SqliteDatabase:
         else:
             self._db, self._lock = schema.open_for_writing(self._file, self._config)
             correct_clock_rollback(self._db, self._clock.now())
-            self._writer = self._make_writer(self._db)
+            self._writer = Writer(self._db, self._write_rules)
         self._reader = Reader(self._db)
         self.links = SqliteLinks(self._db, self._schedule, self._run_in_thread)
         self.cut_offs = SqliteCutOffs(self._db, self._run_in_thread, self._tally, self._requeue_tasks)

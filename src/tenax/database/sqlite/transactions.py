@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from tenax.database import Admission, Similarity, rows
+from tenax.database import Admission, rows
 from tenax.database.admission import (
     HOSTS_BUDGET,
     MAX_HOST_IDS,
@@ -18,6 +18,7 @@ from tenax.database.admission import (
     InLinks,
     LinkCounts,
     LoadedKeys,
+    WriteRules,
     build_entry,
     count_by_source,
     cut_off_rows,
@@ -57,18 +58,16 @@ class WriteResult(NamedTuple):
 class Writer:
     """Writes through the only writing connection, in one thread."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, admission_rate: AdmissionRate, similarity: Similarity | None = None
-    ) -> None:
+    def __init__(self, connection: sqlite3.Connection, rules: WriteRules) -> None:
         self._db = connection
         self._sql = queries()
-        self._admission_rate = admission_rate
+        self._admission_rate = AdmissionRate(rules.links_per_second)
         self._url_key = rows.make_url_key(key_secret(connection))
         self._host_ids: dict[str, int] = {}
         self._known_urls: set[str] = set()
         self._older_known_urls: set[str] = set()
         self._in_links = InLinks()
-        self._visit_writer = VisitWriter(connection, similarity)
+        self._visit_writer = VisitWriter(connection, rules.similarity)
         self._time_saved_at = 0.0
         self.flush()
 
