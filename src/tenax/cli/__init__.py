@@ -1,4 +1,4 @@
-"""The command line: runs the function of a verb and turns an error into one line and an exit code.
+"""The command line: verbs, settings, output and exit codes.
 
 This package imports little: each verb imports what it needs when it runs, so `--help` is fast.
 """

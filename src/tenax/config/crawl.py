@@ -34,8 +34,8 @@ class CrawlConfig(Section, frozen=True):
     scope: Annotated[
         ScopeName,
         Meta(
-            description="What may be visited: the seeds' hosts, their registered domains, the seeds' paths and below, "
-            "or any link target."
+            description="Which URLs may be visited: those on the seeds' hosts, on the seeds' registered "
+            "domains, below the seeds' paths, or any linked URL."
         ),
     ] = "host"
     max_pages: Annotated[int, Meta(ge=0, description="Stop after this many pages; 0: no limit.")] = 0
@@ -45,20 +45,23 @@ class CrawlConfig(Section, frozen=True):
     include: Annotated[
         tuple[str, ...],
         Meta(
-            description="Only URLs that match one of these: a glob over the whole URL, or a regular expression "
-            "between slashes."
+            description="Visit only URLs that match one of these patterns: a glob over the whole URL, or a "
+            "regular expression between slashes."
         ),
     ] = ()
     exclude: Annotated[
         tuple[str, ...],
-        Meta(description="Never URLs that match one of these; same forms as `include`, which it overrides."),
+        Meta(
+            description="Never visit URLs that match one of these patterns. Same syntax as `include`; overrides"
+            " `include`."
+        ),
     ] = ()
     concurrency: Annotated[
         int,
         Meta(
             ge=1,
             le=10_000,
-            description="Maximum visits in flight, all hosts together; fewer where the system allows too few open "
+            description="Maximum visits in flight, all hosts together; fewer if the system allows too few open "
             "files (`ulimit -n`).",
         ),
     ] = 256
@@ -66,9 +69,9 @@ class CrawlConfig(Section, frozen=True):
         int,
         Meta(
             ge=1024 * 1024,
-            description="Memory for the bodies of all visits in flight: arriving, being extracted, and waiting for "
-            "the commit. When it is used up, large bodies wait; one body may always arrive, whatever its "
-            "size.",
+            description="Memory for the bodies of all visits in flight: arriving, being extracted, and waiting "
+            "for the commit. When it is used up, large bodies wait. One body may always arrive, "
+            "whatever its size.",
         ),
     ] = 256 * 1024 * 1024
     request_interval_seconds: Annotated[
@@ -76,8 +79,8 @@ class CrawlConfig(Section, frozen=True):
         Meta(
             ge=0,
             le=60,
-            description="Minimum time between the starts of any two requests of this process, to any host; 0: no "
-            "limit. Each worker of a cluster counts its own.",
+            description="Minimum time between the starts of any two requests of this process, to any host; 0: "
+            "no limit. Each worker of a cluster has its own interval.",
         ),
     ] = 0.0
     max_links_per_page: Annotated[
@@ -87,16 +90,16 @@ class CrawlConfig(Section, frozen=True):
         float,
         Meta(
             ge=0,
-            description="New URLs admitted per second from one host's pages; the rest become due later, none are "
-            "lost. 0: no limit. There is also no limit when `politeness.rate_per_second` is 0.",
+            description="Maximum new URLs admitted per second from one host's pages. Further URLs become due "
+            "later; none is lost. No limit if this or `politeness.rate_per_second` is 0.",
         ),
     ] = 100.0
     max_idle_seconds: Annotated[
         float,
         Meta(
             ge=0,
-            description="The crawl ends, and can be resumed, when every host with tasks is backing off for longer "
-            "than this.",
+            description="The crawl ends, and can be resumed, when every host with waiting URLs backs off for "
+            "longer than this.",
         ),
     ] = 120.0
 
@@ -106,7 +109,7 @@ class UrlsConfig(Section, frozen=True):
 
     tracking_params: Annotated[
         tuple[str, ...],
-        Meta(description="Query parameters removed from every URL; a trailing `*` matches any ending."),
+        Meta(description="Query parameters removed from every URL; a trailing `*` stands for any ending."),
     ] = (
         "utm_*", "ref", "source", "fbclid", "gclid", "dclid", "gbraid", "wbraid", "msclkid", "yclid", "twclid",
         "igshid", "mc_cid", "mc_eid", "_ga", "_gl", "_hsenc", "_hsmi", "mkt_tok", "oly_anon_id", "oly_enc_id",
@@ -114,22 +117,37 @@ class UrlsConfig(Section, frozen=True):
     )  # fmt: skip
     session_params: Annotated[
         tuple[str, ...],
-        Meta(description="Session identifiers removed from queries and from `;name=value` path endings."),
+        Meta(
+            description="Session identifiers, removed from query strings and from path endings such as `;name=value`."
+        ),
     ] = ("phpsessid", "jsessionid", "aspsessionid*", "sid", "sessionid", "session_id", "cfid", "cftoken", "zenid")
     strip_trailing_slash: Annotated[
-        bool, Meta(description="Treat `/a/` and `/a` as one URL. Off by default: many sites answer them differently.")
+        bool,
+        Meta(
+            description="Treat `/a/` and `/a` as one URL. Off by default, because on many sites they are "
+            "different pages."
+        ),
     ] = False
     max_length: Annotated[
         int, Meta(ge=64, le=65_536, description="Maximum length of a URL in characters; longer ones count as traps.")
     ] = 2048
     max_path_segments: Annotated[int, Meta(ge=1, description="Maximum path segments in a URL.")] = 20
     max_repeated_segments: Annotated[
-        int, Meta(ge=1, description="How often one path segment, or a run of them, may repeat: `/a/b/a/b/a/b`.")
+        int,
+        Meta(
+            ge=1,
+            description="How often a path segment, or a sequence of segments, may occur in a row; "
+            "`/a/b/a/b/a/b` has three.",
+        ),
     ] = 2
     max_query_params: Annotated[int, Meta(ge=0, description="Maximum query parameters in a URL.")] = 12
     calendar_years: Annotated[
         int,
-        Meta(ge=0, description="How many years ahead dates in URLs may be; later ones count as an endless calendar."),
+        Meta(
+            ge=0,
+            description="How many years in the future a date in a URL may be; a later one counts as an endless "
+            "calendar.",
+        ),
     ] = 1
     facets_per_path: Annotated[int, Meta(ge=1, description="Maximum query strings visited for one path of a host.")] = (
         500
@@ -138,21 +156,23 @@ class UrlsConfig(Section, frozen=True):
         int,
         Meta(
             ge=0,
-            description="How many query strings of one path are visited before the others are judged. If these show "
-            "the same content, the others are not visited. A third of them is enough if each page links to narrower "
-            "queries by several parameters. 0: all are visited.",
+            description="How many query strings of one path are visited before the path is judged. If these "
+            "show the same content, the other query strings are not visited. A third of this number"
+            " is enough if each of these pages links to narrower queries by several parameters. 0: "
+            "all are visited.",
         ),
     ] = 10
     max_same_in_series: Annotated[
         int,
         Meta(
             ge=0,
-            description="How many pages of a series (the months of a calendar, next pages) in a row may show the same "
-            "content before further ones are not visited. One less if their texts are identical. 0: no limit.",
+            description="How many pages of a series (the months of a calendar, next pages) may show the same "
+            "content in a row; further pages are not visited. One page less if the texts are "
+            "identical. 0: no limit.",
         ),
     ] = 3
     hosts_per_domain: Annotated[
-        int, Meta(ge=1, description="Maximum hosts below one registered domain (wildcard DNS).")
+        int, Meta(ge=1, description="Maximum hosts visited below one registered domain, against wildcard DNS.")
     ] = 1000
 
 
@@ -162,16 +182,18 @@ class ResilienceConfig(Section, frozen=True):
     stall_seconds: Annotated[
         float,
         Meta(
-            gt=0, description="The crawl counts as stalled, and looks for the cause, when no visit ended for this long."
+            gt=0,
+            description="When no visit has ended for this long, the crawl counts as stalled, and Tenax looks "
+            "for the cause.",
         ),
     ] = 300.0
     max_memory_bytes: Annotated[
         int,
         Meta(
             ge=-1,
-            description="Maximum memory of a run, reader processes and browsers included; above it the run commits "
-            "what is in flight and ends, to be started again. 0: no limit; -1: 90 % of what its container "
-            "or service may use.",
+            description="Maximum memory of a run, reader processes and browsers included. Above it, the run "
+            "commits its visits in flight and ends; run the same command again. 0: no limit; -1: 90"
+            " % of what its container or service may use.",
         ),
     ] = -1
     network_probes: Annotated[
@@ -182,12 +204,13 @@ class ResilienceConfig(Section, frozen=True):
         float, Meta(gt=0, description="How often the network is checked while it is down.")
     ] = 30.0
     network_failures: Annotated[
-        int, Meta(ge=1, description="Unreachable hosts in a row before the network is checked.")
+        int, Meta(ge=1, description="After this many unreachable hosts in a row, the network is checked.")
     ] = 10
     max_network_outage_seconds: Annotated[
         float,
         Meta(
-            ge=0, description="The crawl ends, and can be resumed, when the network was down for this long; 0: never."
+            ge=0,
+            description="The crawl ends, and can be resumed, when the network has been down for this long; 0: never.",
         ),
     ] = 0.0
 
@@ -197,42 +220,50 @@ class DatabaseConfig(Section, frozen=True):
 
     url: Annotated[
         str,
-        Meta(description="PostgreSQL for many workers: `postgresql://user:password@host/database`; empty: SQLite."),
+        Meta(description="PostgreSQL, for many workers: `postgresql://user:password@host/database`; empty: SQLite."),
     ] = ""
     schema: Annotated[
         str, Meta(min_length=1, description="PostgreSQL schema of the tables; each crawl needs its own.")
     ] = "tenax"
-    heartbeat_seconds: Annotated[float, Meta(gt=0, description="Heartbeat interval of a worker on PostgreSQL.")] = 30.0
+    heartbeat_seconds: Annotated[
+        float, Meta(gt=0, description="How often a worker on PostgreSQL sends a heartbeat.")
+    ] = 30.0
     dead_after_seconds: Annotated[
         float,
         Meta(
-            gt=0, description="A worker without a heartbeat for this long is dead; other workers take over its hosts."
+            gt=0,
+            description="A worker that has sent no heartbeat for this long counts as dead; other workers take "
+            "over its hosts.",
         ),
     ] = 120.0
     visited_filter: Annotated[
         bool,
         Meta(
-            description="Check links for known URLs in the Redis of `redis.url` before PostgreSQL. After an older "
-            "backup of the database was restored, run `tenax db rebuild-visited`."
+            description="Look up links in a filter of known URLs in the Redis of `redis.url` before PostgreSQL."
+            " After an older backup of the database was restored, run `tenax db rebuild-visited`."
         ),
     ] = False
     fsync: Annotated[
-        bool, Meta(description="Sync to disk with every group of commits; off: survives kill -9 but not a power cut.")
+        bool,
+        Meta(
+            description="Sync to disk with every group of commits. Off: commits survive `kill -9`, but not a power cut."
+        ),
     ] = True
     group_seconds: Annotated[
         float,
         Meta(
             ge=0,
             le=1,
-            description="How long commits are collected before they are written together. SQLite does not wait when "
-            "few visits are in flight, and waits up to ten times as long when no visit depends on the commit.",
+            description="How long commits are collected before they are written together. SQLite does not wait "
+            "if few visits are in flight, and waits up to ten times as long if no visit depends on "
+            "the commit.",
         ),
     ] = 0.01
     group_visits: Annotated[int, Meta(ge=1, description="Maximum visits in one transaction.")] = 400
     window_hosts: Annotated[int, Meta(ge=1, description="Hosts whose next tasks are loaded into memory.")] = 2000
     tasks_per_host: Annotated[int, Meta(ge=1, description="Tasks loaded into memory for each of those hosts.")] = 16
     lease_seconds: Annotated[
-        float, Meta(gt=0, description="A claimed task not committed within this time may be claimed again.")
+        float, Meta(gt=0, description="A claimed task that is not committed within this time may be claimed again.")
     ] = 300.0
     cache_bytes: Annotated[int, Meta(ge=1024 * 1024, description="Memory for cached database pages.")] = (
         64 * 1024 * 1024
@@ -254,7 +285,7 @@ class EventsConfig(Section, frozen=True):
     """Where events are written."""
 
     jsonl: Annotated[
-        str, Meta(description="File in the output directory to which every page is written; empty: none.")
+        str, Meta(description="File in the directory of the crawl to which every page is written; empty: none.")
     ] = "pages.jsonl"
     text: Annotated[bool, Meta(description="Include the page's text in events.")] = True
     kafka: Annotated[
@@ -264,8 +295,7 @@ class EventsConfig(Section, frozen=True):
     kafka_compression: Annotated[
         Codec,
         Meta(
-            description="Compression of the Kafka events; all consumers must support it, and every client supports "
-            "`gzip`."
+            description="Compression of the Kafka events. All consumers must support it; every client supports `gzip`."
         ),
     ] = "gzip"
     redis: Annotated[
@@ -277,8 +307,8 @@ class EventsConfig(Section, frozen=True):
         int,
         Meta(
             ge=0,
-            description="Approximate number of events kept in the stream; the oldest are dropped, read or not; 0: all, "
-            "until you trim it.",
+            description="Approximate number of events kept in the stream; the oldest are dropped, whether they "
+            "were read or not. 0: all events are kept until you trim the stream.",
         ),
     ] = 0
 
@@ -295,7 +325,7 @@ class LogConfig(Section, frozen=True):
 class MetricsConfig(Section, frozen=True):
     """Prometheus metrics."""
 
-    port: Annotated[int, Meta(ge=0, le=65_535, description="Serve metrics on this port; 0: do not.")] = 0
+    port: Annotated[int, Meta(ge=0, le=65_535, description="Serve metrics on this port; 0: no metrics.")] = 0
     host: Annotated[str, Meta(description="Address on which metrics are served.")] = "127.0.0.1"
 
 

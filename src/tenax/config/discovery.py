@@ -23,17 +23,17 @@ class DiscoveryConfig(Section, frozen=True):
     sources: Annotated[
         tuple[DiscoverySource, ...],
         Meta(
-            description="Sources of pages: `links`, `sitemaps`, `feeds`, and by guessing `archives` and `pagination`; "
-            "`none`: only the seeds are visited."
+            description="Sources of pages: `links`, `sitemaps`, `feeds`, and the guesses `archives` and "
+            "`pagination`; `none`: only the seeds are visited."
         ),
     ] = ("links", "sitemaps", "feeds", "archives", "pagination")
     guesses: Annotated[
         GuessSetting,
         Meta(
-            description="When to try URLs that nothing links to: archives, next pages, well-known feed paths. `auto`: "
-            "on hosts that look like a news site or a blog, except where `politeness.rate_per_second` is 0; "
-            "`always`; `never`. Naming `archives` or `pagination` in `sources` explicitly means `always`, unless "
-            "`guesses` is set too."
+            description="When URLs are tried that nothing links to: archives, next pages, well-known feed "
+            "paths. `auto`: on hosts that look like a news site or a blog, except hosts with a "
+            "`politeness.rate_per_second` of 0; `always`; `never`. If `sources` is set and names "
+            "`archives` or `pagination`, the default is `always`."
         ),
     ] = "auto"
     max_sitemap_bytes: Annotated[
@@ -49,32 +49,38 @@ class DiscoveryConfig(Section, frozen=True):
         Meta(
             ge=0,
             le=1,
-            description="Maximum share of misses (guesses that find nothing new) in a host's requests; half is for "
-            "archives, half for next pages.",
+            description="Maximum share of misses (guesses that find nothing new) in a host's requests; half is "
+            "for archives, half for next pages.",
         ),
     ] = 0.02
     min_guesses: Annotated[
         int,
         Meta(
             ge=0,
-            description="Misses (guesses that find nothing new) that a host may use regardless of `guess_ratio`, for "
-            "archives and for next pages each. A small host gets fewer: one, and one more for every 8 requests (for "
-            "archives, every 80 requests where a sitemap was read), plus the part of this setting above 7. Half as "
-            "many well-known feed paths are tried, two on a host with fewer than 100 visits.",
+            description="How many misses (guesses that find nothing new) a host may have, whatever its "
+            "`guess_ratio`, for archives and for next pages each. A small host may have fewer: one,"
+            " and one more for every 8 requests (for archives, for every 80 requests if a sitemap "
+            "was read), plus the part of this setting above 7. Half as many well-known feed paths "
+            "are tried, two on a host with fewer than 100 visits.",
         ),
     ] = 7
     archives_every_seconds: Annotated[
-        float, Meta(gt=0, description="Archives are guessed again after this time, however many URLs of the host wait.")
+        float, Meta(gt=0, description="After this time archives are guessed again, however many URLs of the host wait.")
     ] = 86_400.0
     archives_below: Annotated[
         int,
-        Meta(ge=0, description="Archives are guessed whenever fewer URLs of the host wait than this."),
+        Meta(ge=0, description="Archives are guessed whenever fewer URLs of the host wait than this number."),
     ] = 20
     max_guessed_pages: Annotated[
-        int, Meta(ge=0, description="Maximum pages of one list that are guessed beyond the linked ones.")
+        int, Meta(ge=0, description="Maximum pages of one list that are guessed after its last linked page.")
     ] = 500
     max_empty_pages: Annotated[
-        int, Meta(ge=1, description="A list is left alone after this many guessed pages in a row without anything new.")
+        int,
+        Meta(
+            ge=1,
+            description="After this many guessed pages in a row without anything new, no more pages of the list"
+            " are guessed.",
+        ),
     ] = 2
 
 
@@ -82,7 +88,7 @@ class RecrawlConfig(Section, frozen=True):
     """How pages are recrawled: each at its own interval, learned from how often it changes."""
 
     continuous: Annotated[
-        bool, Meta(description="Recrawl pages, each at its own interval; the crawl runs until it is stopped.")
+        bool, Meta(description="Recrawl pages, each at its own interval. The crawl runs until it is stopped.")
     ] = False
     visits_per_day: Annotated[
         float, Meta(gt=0, description="Maximum recrawl visits per day to all pages of one host together.")

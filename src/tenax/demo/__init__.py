@@ -1,4 +1,4 @@
-"""A demo site on loopback: several websites to crawl without the internet, some with bad behaviour.
+"""A demo site on loopback: several websites, some with bad behaviour.
 
 Each host (127.0.0.1, 127.0.0.2, …) is one website with its own name, language and theme: a newspaper, a museum, a
 shop, a weather station, a library and a council, then the same themes again with other towns. Everything is computed

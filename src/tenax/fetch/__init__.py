@@ -1,4 +1,4 @@
-"""Fetching: one request, through the SSRF guard, with limits on everything; the result is a value.
+"""Fetching: one request through the SSRF guard, with limits on everything. The result is a value.
 
 A request passes these steps: `guard` checks the address, a `Transport` sends the request, `bodies` decodes the body
 within its size limit, `answer` interprets the status and resolves a Location, and `retry` turns the outcome into a

@@ -1,4 +1,4 @@
-"""One module per verb: its name, arguments and `run`; and all verbs, in the order of `tenax --help`."""
+"""One module per verb: its name, arguments and `run`. `VERBS` has them in the order of `tenax --help`."""
 
 from __future__ import annotations
 

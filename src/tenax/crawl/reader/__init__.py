@@ -1,4 +1,4 @@
-"""Readers: processes that extract pages, the pool that feeds them, and the messages between them.
+"""Readers: processes that extract pages, and the pool that feeds them.
 
 A document that crashes a reader or takes too long fails its own URL; it never stops the crawl or another page.
 """

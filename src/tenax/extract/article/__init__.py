@@ -1,1 +1,1 @@
-"""The article of a page: blocks of text, page layout, and the selection of those that belong to the article."""
+"""The article of a page: blocks of text, page layout, and the selection of blocks."""

@@ -1,1 +1,1 @@
-"""Rate limiters: decide who may send a request now, in one process or on one machine; for Redis see `hosts.redis`."""
+"""Rate limiters: decide who may send a request now, in one process or on one machine."""

@@ -1,4 +1,4 @@
-"""Hosts shared by many machines: their records and rate limits in Redis, under keys that other programs know.
+"""Hosts shared by many machines: their records and rate limits in Redis.
 
 `connection` calls Redis and detects outages; `limiter` gives out permits by scripts that run in Redis; `records` stores
 host records by compare-and-set; `limiter_shares` computes each worker's pace when not all of them reach Redis;

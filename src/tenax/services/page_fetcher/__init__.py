@@ -1,4 +1,4 @@
-"""The page-fetcher: URLs from a queue in, pages and events out; what cannot be fetched becomes a dead letter.
+"""The page-fetcher: takes URLs from a queue, stores pages and sends events.
 
 A worker *claims* a URL: in one step it moves from the queue to the worker's own list. It is *settled* when its page is
 stored and published, when it is given up, or when it is back in the queue; only then does it leave that list.
