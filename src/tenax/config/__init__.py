@@ -1,8 +1,8 @@
 """Configuration: every setting with its default, and how files, variables and flags are combined.
 
-`crawl`, `fetch`, `discovery`, `extract` and `services` declare the settings. `load` combines their sources and
-validates a config built in code, and `sites` gives the settings of one host. `validate` lists every setting for the
-documentation and the error messages.
+`crawl`, `fetch`, `discovery`, `extract` and `services` declare the settings. `load` combines their sources, and
+validates a config that a program has built. `sites` gives the settings of one host. `validate` lists every setting for
+the documentation and the error messages.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ GuessSetting = Literal["auto", "always", "never"]
 
 
 def has_guess_source(sources: object) -> bool:
-    """Whether a list of sources, not yet validated, has one that guesses."""
+    """Whether a list of sources contains one that guesses. The list is not validated yet."""
     return isinstance(sources, (tuple, list)) and not {"archives", "pagination"}.isdisjoint(map(str, sources))
 
 

@@ -1,4 +1,5 @@
-"""Settings of fetching: User-Agent, rates, robots.txt, proxies, SSRF guard, validation, caches; most also per site."""
+"""Settings of fetching: User-Agent, rates, robots.txt, proxies, SSRF guard, validation, caches. Most may differ for a
+site."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from tenax.version import __version__
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A group of settings. A part of the program gets its own section, never the whole config."""
+    """A group of settings. Each part of the program gets its own section, never the whole config."""
 
 
 class PolitenessConfig(Section, frozen=True):
@@ -233,14 +234,14 @@ class FetchConfig(Section, frozen=True):
 
 
 def sent_user_agent(user_agent: str, contact: str) -> str:
-    """The User-Agent of requests with our own headers: `Tenax/<version> (+contact)` unless one is set."""
+    """The User-Agent of requests with our own headers. It is `Tenax/<version> (+contact)` unless one is set."""
     if user_agent:
         return user_agent
     return f"Tenax/{__version__} (+{contact})" if contact else f"Tenax/{__version__}"
 
 
 class GuardConfig(Section, frozen=True):
-    """The SSRF guard: which addresses may be connected to. Private ones are refused."""
+    """The SSRF guard: which addresses may be connected to. Private addresses are refused."""
 
     allow_networks: Annotated[
         tuple[str, ...],

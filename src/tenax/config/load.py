@@ -1,8 +1,9 @@
 """Combines the sources of settings, records where each value came from, and validates the result.
 
-There are five sources; the later wins: defaults, a TOML file, `TENAX_SECTION_KEY` variables, the file's tables of
-single sites, command-line flags. An unknown key or value is refused with an error that names both. A setting of the
-page-fetcher has a second variable, `PAGE_FETCHER_KEY`: the name from its specification.
+There are five sources: defaults, a TOML file, `TENAX_SECTION_KEY` variables, the tables of single sites in the file,
+and command-line flags. A later source overrides an earlier one. An unknown key or value is refused with an error that
+names the key and its source. A setting of the page-fetcher has a second variable, `PAGE_FETCHER_KEY`, which is the name
+in its specification.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from tenax.config.validate import Setting, SettingValue, all_settings, sections,
 from tenax.errors import ConfigError
 
 PROGRAM_SOURCE = "tenax.Config"
-"""The source of a value that no file, variable or flag set."""
+"""The source of a value that no file, variable or flag has set."""
 
 
 def validate_config(config: Config) -> Config:
     """Return the config with every value converted to its type. Raises `ConfigError` at the first invalid value.
 
-    A frozen struct does not check its values when it is built. `load_config` checks the values that it reads, this
-    function those of a config that a program builds.
+    A frozen struct does not check its values when it is built. `load_config` checks the values that it reads; this
+    function checks those of a config that a program has built.
     """
     if not isinstance(config, Config):
         raise ConfigError(f"config must be a tenax.Config, not {type(config).__name__}")
@@ -48,7 +49,8 @@ def validate_config(config: Config) -> Config:
 
 
 def check_combinations(config: Config, sources: Mapping[str, str]) -> None:
-    """Raises `ConfigError` for values that are valid alone but not together; `sources` says where each came from."""
+    """Raises `ConfigError` for values that are valid alone, but not together. `sources` says where each value came
+    from."""
     key = "discovery.sources"
     values_by_source = {sources.get(key, PROGRAM_SOURCE): config.discovery.sources}
     values_by_source |= {f'[site."{site}"]': own[key] for site, own in config.sites.items() if key in own}
@@ -70,7 +72,7 @@ class LoadedConfig(msgspec.Struct, frozen=True):
     """The file with the tables of single sites."""
 
     def for_host(self, host: str) -> LoadedConfig:
-        """The effective config of one host, with the site table that each value comes from."""
+        """The config that applies to one host, with the site table that each value comes from."""
         sites = Sites(self.config)
         site = sites.for_host(host)
         effective = msgspec.structs.replace(
@@ -80,8 +82,11 @@ class LoadedConfig(msgspec.Struct, frozen=True):
         return LoadedConfig(effective, {**self.sources, **sources}, self.file)
 
     def with_own_sites(self, hosts: Iterable[str]) -> LoadedConfig:
-        """Allow several connections to those of these hosts that have no rate limit: a person typed them as their own
-        sites. A number of connections that was set, for all hosts or for one, is kept."""
+        """Allow several connections to those of these hosts that have no rate limit: a person typed them as sites of
+        their own.
+
+        If the number of connections was set, for all hosts or for one, it is kept.
+        """
         if self.sources[_CONNECTIONS] != "default":
             return self
         sites, own = Sites(self.config), dict(self.config.sites)
@@ -99,9 +104,10 @@ def load_config(
     flags: Mapping[str, SettingValue] | None = None,
     command_defaults: Mapping[str, SettingValue] | None = None,
 ) -> LoadedConfig:
-    """Combine the sources with the defaults. `flags` maps `section.name` to a value and the flag that gave it.
+    """Combine the sources with the defaults.
 
-    `command_defaults` holds a command's own defaults; every other source overrides them.
+    `flags` maps `section.name` to a value and the flag that gave it. `command_defaults` are the defaults of a command;
+    every other source overrides them.
     """
     known = {setting.key: setting for setting in all_settings()}
     flags = flags or {}
@@ -129,7 +135,7 @@ def load_config(
 
 
 def _enable_named_guesses(settings: Mapping[str, SettingValue]) -> dict[str, SettingValue]:
-    """A source that guesses, named explicitly, enables guesses unless `discovery.guesses` is set."""
+    """Enable guesses if a source that guesses was named, unless `discovery.guesses` is set."""
     named = settings.get("discovery.sources")
     if named is None or "discovery.guesses" in settings or not has_guess_source(named.value):
         return dict(settings)
@@ -137,7 +143,7 @@ def _enable_named_guesses(settings: Mapping[str, SettingValue]) -> dict[str, Set
 
 
 def _read_tables(file: Path) -> dict[str, Any]:
-    import tomllib  # not needed by reader processes or by a crawl without a file
+    import tomllib  # reader processes, and crawls without a file, do not need it
 
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
@@ -165,7 +171,8 @@ def _from_tables(tables: Mapping[str, Any], file: str, known: Mapping[str, Setti
 
 
 def _read_sites(tables: Any, file: str, flag_keys: set[str]) -> dict[str, dict[str, Any]]:
-    """The file's settings of single sites, without those that a flag sets: a flag applies to every site."""
+    """The settings of single sites in the file, without those that a flag sets, because a flag applies to every
+    site."""
     if not isinstance(tables, dict):
         raise ConfigError(f'{file}: `site` must be a table, such as [site."example.org"]')
     sites = validate_sites(tables, file)

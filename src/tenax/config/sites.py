@@ -1,8 +1,8 @@
-"""The settings of one site: the per-site sections with the overrides for its host, and their stored form.
+"""The settings of one site: the sections that may differ, with the overrides for a host, and their stored form.
 
-A site is a host (`example.org`) or all hosts below a name (`*.example.org`, which does not match example.org itself).
-When several match, each setting comes from the most specific one that sets it: the host itself, then longer names
-before shorter ones.
+A site is a host (`example.org`), or all hosts below a name (`*.example.org`, which does not match example.org itself).
+If several sites match a host, each setting comes from the most specific one that sets it: first the host itself, then
+longer names before shorter ones.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tenax.errors import ConfigError
 
 MAX_CACHED_ORIGINS = 4096
 _HOST_NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
-# These exist once per crawl: how it runs, and the one browser that serves all sites.
+# These settings apply to the whole crawl: how it runs, and the one browser that serves all sites.
 _GLOBAL_KEYS = frozenset({
     "recrawl.continuous",
     "browser.executable", "browser.pages", "browser.max_pages_per_session", "browser.max_session_seconds",
@@ -43,7 +43,7 @@ _GLOBAL_KEYS = frozenset({
 
 
 class SiteConfig(Section, frozen=True):
-    """The effective settings of one host."""
+    """The settings that apply to one host."""
 
     politeness: PolitenessConfig = PolitenessConfig()
     fetch: FetchConfig = FetchConfig()
@@ -59,7 +59,7 @@ class SiteConfig(Section, frozen=True):
 
 
 def origin_host(origin: str) -> str:
-    """The host of `scheme://host`, with or without a port; an IPv6 address keeps its brackets."""
+    """The host of `scheme://host`, with or without a port. An IPv6 address keeps its brackets."""
     authority = origin.partition("://")[2]
     address, bracket, _ = authority.partition("]")
     return address + bracket if bracket else authority.partition(":")[0]
@@ -68,11 +68,14 @@ def origin_host(origin: str) -> str:
 class _Site(msgspec.Struct, frozen=True):
     config: SiteConfig
     patterns: dict[str, str] = {}
-    """The settings that differ from the rest of the crawl, and the pattern that sets each."""
+    """The settings that differ from the rest of the crawl, with the pattern that sets each."""
 
 
 class Sites:
-    """Every site of a config, computed once. A look-up costs one step per dot in the name; by origin it is cached."""
+    """Every site of a config, computed once.
+
+    A look-up takes one step per dot in the name. Look-ups by origin are cached.
+    """
 
     def __init__(self, config: Config) -> None:
         self.for_origin = lru_cache(MAX_CACHED_ORIGINS)(self._for_origin)
@@ -81,14 +84,14 @@ class Sites:
         self._host_sites: dict[str, _Site] = {}
         self._subdomain_sites: dict[str, _Site] = {}
         overrides = validate_sites(config.sites)
-        # Shorter names first: a site inherits from the next wider one.
+        # Shorter names first, because a site inherits from the next wider one.
         for pattern in sorted(overrides, key=lambda pattern: (not pattern.startswith("*."), pattern.count("."))):
             name = pattern.removeprefix("*.")
             site = _override_site(self._enclosing_site(name), pattern, overrides[pattern])
             (self._host_sites if name == pattern else self._subdomain_sites)[name] = site
 
     def for_host(self, host: str) -> SiteConfig:
-        """`host` is a name without its port, in lower case; an IPv6 address is in brackets."""
+        """The settings of a host. `host` is a name without its port, in lower case; an IPv6 address is in brackets."""
         return self._site_for_host(host).config
 
     def _for_origin(self, origin: str) -> SiteConfig:
@@ -97,7 +100,7 @@ class Sites:
         return self.for_host(origin_host(origin))
 
     def __iter__(self) -> Iterator[SiteConfig]:
-        """All distinct site configs, the default one first, for checks outside this package."""
+        """All distinct site configs, the default one first. For checks outside of this package."""
         yield from (
             site.config for site in (self._default_site, *self._subdomain_sites.values(), *self._host_sites.values())
         )
@@ -119,7 +122,7 @@ class Sites:
 
 
 def _override_site(parent: _Site, pattern: str, changes: Mapping[str, Any]) -> _Site:
-    if has_guess_source(changes.get("discovery.sources")):  # named explicitly, so enabled
+    if has_guess_source(changes.get("discovery.sources")):  # the source was named, so it is enabled
         changes = {"discovery.guesses": "always", **changes}
     sections: dict[str, dict[str, Any]] = {}
     for key, value in changes.items():
@@ -151,14 +154,14 @@ def validate_sites(tables: Mapping[str, Any], file: str = "") -> dict[str, dict[
 
 
 def source_name(file: str, pattern: str) -> str:
-    """The name of a site's table in messages."""
+    """The name of a site's table, as shown in messages."""
     return f'{file} [site."{pattern}"]'.strip()
 
 
 def _flatten_table(table: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a site's table by full key, such as `politeness.rate_per_second`.
 
-    TOML nests a dotted key like a table [….politeness]; a quoted dotted key is not nested and is taken as it is.
+    TOML nests a dotted key like a table [….politeness]. A quoted dotted key is not nested, and is taken as it is.
     """
     flat: dict[str, Any] = {}
     for section, inner in table.items():
@@ -206,7 +209,7 @@ def _to_punycode(label: str) -> str:
 
 
 SITE_SETTINGS = "site settings"
-"""The key under which the database stores them."""
+"""The key under which the database stores these settings."""
 _KEYS = ("fetch.user_agent", "fetch.profile", "discovery.sources", "duplicates.follow")
 
 
@@ -216,7 +219,8 @@ class _StoredSettings(msgspec.Struct, frozen=True):
 
 
 def encode_site_settings(config: Config) -> bytes:
-    """User agent, sources of discovery and duplicate handling, for all sites and for single ones."""
+    """The settings that are stored: User-Agent, sources of discovery and duplicate handling, for all sites and for
+    single ones."""
     defaults = {key: _setting_value(config, key) for key in _KEYS}
     sites = {site: {key: own[key] for key in _KEYS if key in own} for site, own in config.sites.items()}
     return msgspec.json.encode(_StoredSettings(defaults, {site: own for site, own in sites.items() if own}))

@@ -44,7 +44,7 @@ class Setting(msgspec.Struct, frozen=True):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Every environment variable that sets it."""
+        """Every environment variable that sets this setting."""
         own = f"{self.section}_{self.name}".upper()
         return (self.variable, own) if self.section == "page_fetcher" else (self.variable,)
 
@@ -54,7 +54,7 @@ class Setting(msgspec.Struct, frozen=True):
 
     @property
     def is_secret(self) -> bool:
-        """Whether its values hold passwords, which are masked."""
+        """Whether values of this setting hold passwords, which are masked."""
         return self.key in _SECRET_KEYS
 
 
@@ -64,7 +64,7 @@ class SettingValue(msgspec.Struct, frozen=True):
     value: Any
     source: str
     is_typed: bool = False
-    """True where numbers are written as numbers (TOML, Python), so text is not converted."""
+    """True if numbers are written as numbers (TOML, Python), so that text is not converted to a number."""
 
 
 def sections() -> dict[str, type[Section]]:
@@ -91,7 +91,7 @@ def _declared_settings() -> Iterator[Setting]:
 
 
 def validate_value(setting: Setting, setting_value: SettingValue) -> Any:
-    """The value, of the setting's type and within its bounds. Text is converted to numbers and booleans."""
+    """The value, with the type of the setting and within its bounds. Text is converted to numbers and booleans."""
     is_text = isinstance(setting_value.value, (str, tuple)) and not setting_value.is_typed
     try:
         value = msgspec.convert(setting_value.value, setting.hint, strict=not is_text)

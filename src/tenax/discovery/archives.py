@@ -1,7 +1,7 @@
 """Guesses the archives of a site: by common paths, years and months, and patterns learned from linked pages.
 
-A site without archives gets few requests: a few guesses at a time, the likeliest first, going back in time until a
-guess fails. A pattern that failed is not tried again for a month.
+A site without archives gets few requests. A few archives are guessed at a time, the likeliest first, and a pattern is
+followed back in time until a guess fails. A pattern that failed is not tried again for a month.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from tenax.model import ArchiveRule, GuessState, PendingGuess, Value
 RETRY_AFTER_SECONDS = 30 * 86_400.0
 MAX_RULES = 32
 MAX_MISSED = 2
-"""Misses in a row of a pattern that has worked before it ends: a blog may publish nothing for a month."""
+"""A pattern that has worked ends after this many misses in a row: a blog may publish nothing for a month."""
 MANY_SUCCESSES = 12
 """A pattern with this many successes ends at the first period without a page."""
 NO_PAGE = "no such page"
 NOTHING_NEW = "nothing new"
-"""The page exists but links to nothing new: the pattern is right, and an earlier month may still have new URLs."""
+"""The page exists, but links to nothing new. So the pattern is right, and an earlier month may still have new URLs."""
 EARLIEST_YEAR = 1995
 MAX_SILENT_MONTHS = 2
-"""When the newest page is older than this, guessing begins with the month of that page."""
+"""If the newest page is older than this, guessing begins with the month of that page."""
 
 _DATED = re.compile(
     r"/(?P<year>(?:199|20\d)\d)(?:(?P<between>[/-]?)(?P<month>0?[1-9]|1[0-2]))?(?P<end>/index\.html?|\.html?|/?)$"
 )
 _MAX_PREFIX_SEGMENTS = 3
-"""Limits of the path before the date: segments, and characters."""
+"""Limits on the path before the date: segments and characters."""
 _MAX_PREFIX_CHARS = 120
 _DIGIT = re.compile(r"\d")
 _ESCAPE = re.compile(r"%[0-9A-F]{2}")
@@ -62,11 +62,11 @@ class DatedUrl(Value, frozen=True):
 
     pattern: str
     period: int
-    """A year, or, where the pattern has months, year * 12 + month - 1."""
+    """A year; if the pattern has months, year * 12 + month - 1."""
 
 
 def parse_dated_url(url: str) -> DatedUrl | None:
-    """None for days (too many to guess), for calendars (endless) and for URLs with a query."""
+    """The date in this URL. None for days (too many to guess), for calendars (endless) and for URLs with a query."""
     start = url.index("/", url.index("//") + 2)
     found = _DATED.search(url, start)
     if found is None:
@@ -94,7 +94,7 @@ def date_pattern(url: str) -> str | None:
 
 
 def earliest_linked_periods(links: Iterable[str]) -> dict[str, int]:
-    """The date patterns among the links of a page, and the earliest period of each."""
+    """The date patterns in the links of a page, with the earliest period of each."""
     periods: dict[str, int] = {}
     for link in links:
         one = parse_dated_url(link)
@@ -109,7 +109,7 @@ def earliest_linked_periods(links: Iterable[str]) -> dict[str, int]:
 
 
 def archive_pattern(url: str, rules: Mapping[str, ArchiveRule]) -> tuple[str, int | None]:
-    """The pattern of a guessed URL, and its period; a path without a date is its own pattern."""
+    """The pattern of a guessed URL and its period. A path without a date is its own pattern."""
     one = parse_dated_url(url)
     if one is None:
         return url[url.index("/", url.index("//") + 2) :], None
@@ -118,20 +118,24 @@ def archive_pattern(url: str, rules: Mapping[str, ArchiveRule]) -> tuple[str, in
 
 
 def is_usual_path(relative_url: str) -> bool:
-    """Whether this path is guessed on any host."""
+    """Whether this path is guessed on every host."""
     return relative_url.removesuffix("/") in ("/archive", *_FURTHER_PATTERNS)
 
 
 def should_try_archives(
     guess_state: GuessState, now: float, waiting_high: int | None, threshold: int, every_seconds: float
 ) -> bool:
-    """Whether the host runs out of high-priority tasks, or archives are due again; `waiting_high` None: not known."""
+    """Whether the host runs out of high-priority tasks, or archives are due again. `waiting_high` is None if it is
+    unknown."""
     return (waiting_high is not None and waiting_high < threshold) or now >= guess_state.archives_at + every_seconds
 
 
 def archives_to_try(guess_state: GuessState, now: float, limit: int, with_further: bool = True) -> tuple[str, ...]:
-    """Patterns to guess, the likeliest first: those that worked here, those suggested by the site's own paths and
-    sections, then common ones; `with_further` adds patterns that few sites have."""
+    """The patterns to guess, the likeliest first.
+
+    Patterns that worked here come first, then those that the site's own paths and sections suggest, then common ones.
+    `with_further` adds patterns that few sites have.
+    """
     rules = guess_state.archives
     working = (
         pattern for pattern, rule in rules.items() if "{" in pattern and rule.worked and is_worth_trying(rule, now)
@@ -147,7 +151,8 @@ def archives_to_try(guess_state: GuessState, now: float, limit: int, with_furthe
 
 
 def _last_year(guess_state: GuessState, likely: Iterable[str], is_large: bool) -> Iterator[str]:
-    """Year patterns whose current year is missing; on a small site with a sitemap only if no page is from this year."""
+    """Year patterns whose current year is missing. On a small site with a sitemap, only if no page is from this
+    year."""
     signs = guess_state.signs
     for pattern in likely:
         rule = guess_state.archives.get(pattern)
@@ -163,8 +168,8 @@ def _last_year(guess_state: GuessState, likely: Iterable[str], is_large: bool) -
 def _likely_patterns(guess_state: GuessState) -> list[str]:
     """Date patterns from the paths of dated pages, then common patterns that earlier results have not ruled out.
 
-    For a news section, months come first: a year may be too much for one page. Dates at the top level indicate blog
-    software, which has years wherever it has months.
+    For a news section, months come first, because a year may be too much for one page. Dates at the top level are a
+    sign of blog software, which has years wherever it has months.
     """
     dated_patterns = [pattern for pattern, count in guess_state.signs.dated_paths.items() if count >= MIN_DATED_PAGES]
     dated_patterns += [pattern.removesuffix("{mm}/") for pattern in dated_patterns]
@@ -194,10 +199,10 @@ def _is_year_pattern(pattern: str) -> bool:
 
 
 def next_period(pattern: str, rule: ArchiveRule | None, now: float, newest: int = 0) -> int | None:
-    """The period to guess next, going back; None if there is none, or if the path has no date.
+    """The period to guess next, going back in time; None if there is none, or if the path has no date.
 
-    It begins with the last full month and its year: in early January, /2026/ is empty everywhere. If the `newest` known
-    page is more than a few months old, it begins with the month of that page.
+    The first one is the last full month, and its year: in early January, /2026/ is empty everywhere. If the `newest`
+    known page is more than a few months old, the first one is the month of that page.
     """
     last = datetime.fromtimestamp(now, UTC)
     month = 12 * last.year + last.month - 2
@@ -217,7 +222,7 @@ def fill_pattern(pattern: str, period: int | None) -> str:
 
 
 def is_worth_trying(rule: ArchiveRule, now: float) -> bool:
-    """Whether an earlier or the same period may be guessed; an unanswered guess expires like a failed one."""
+    """Whether this period or an earlier one may be guessed. A guess without a response expires like a failed one."""
     return (rule.state == "valid" and rule.guessed_period is None) or now >= rule.at + RETRY_AFTER_SECONDS
 
 
@@ -237,14 +242,15 @@ def rule_to_guess(pattern: str, rule: ArchiveRule | None, now: float) -> Archive
 
 
 def month_pattern(pattern: str, linked: Iterable[str]) -> str | None:
-    """The month pattern of a year, `/news/{yyyy}/{mm}/`; None if its months are linked, or it is no year pattern."""
+    """The month pattern of a year, such as `/news/{yyyy}/{mm}/`; None if its months are linked, or if it is not a year
+    pattern."""
     months = f"{pattern}{{mm}}/"
     is_linked = any(other.replace("{m}", "{mm}") == months for other in linked)
     return months if _is_year_pattern(pattern) and not is_linked else None
 
 
 def is_first_year(pattern: str, year: int, linked: Mapping[str, int], rules: Mapping[str, ArchiveRule]) -> bool:
-    """Whether a year links its months only from after January on, and the next year from January on."""
+    """Whether a year links its months only from February or later on, and the following year from January on."""
     for other, earliest in linked.items():
         if _is_year_pattern(pattern) and other.replace("{m}", "{mm}") == f"{pattern}{{mm}}/" and other in rules:
             return earliest // 12 == year and earliest % 12 > 0 and rules[other].earliest_period == 12 * (year + 1)
@@ -252,16 +258,16 @@ def is_first_year(pattern: str, year: int, linked: Mapping[str, int], rules: Map
 
 
 def is_last_year_due(pattern: str, rule: ArchiveRule) -> bool:
-    """Whether only this year is missing: many archives have past years only, so last year is tried too."""
+    """Whether only this year is missing. Many archives have only past years, so last year is tried too."""
     is_first_miss = rule.state == "invalid" and not rule.worked and rule.missed == 1
     return is_first_miss and _is_year_pattern(pattern) and rule.earliest_period is not None
 
 
 def record_archive_result(rule: ArchiveRule, failure_reason: str, now: float, is_year: bool = False) -> ArchiveRule:
-    """The rule after a guess; `failure_reason` is empty when it led to something new.
+    """The rule after a guess. `failure_reason` is empty if the guess led to something new.
 
-    A pattern that has worked ends after `MAX_MISSED` misses in a row. If the page does not exist, one miss ends a
-    pattern of years, or one with `MANY_SUCCESSES`: months without posts are common, years are not.
+    A pattern that has worked ends after `MAX_MISSED` misses in a row. If the page does not exist, one miss is enough
+    for a pattern of years, and for a pattern with `MANY_SUCCESSES`: months without posts are common, years are not.
     """
     rule = msgspec.structs.replace(rule, guessed_period=None, at=now)
     if not failure_reason:
@@ -274,7 +280,7 @@ def record_archive_result(rule: ArchiveRule, failure_reason: str, now: float, is
 
 
 def store_archive_rule(guess_state: GuessState, pattern: str, rule: ArchiveRule) -> GuessState:
-    """Stores the rule as the most recent. Over the limit, the oldest failed rule is removed first."""
+    """Store the rule as the most recent one. Above the limit, the oldest failed rule is removed first."""
     rules = {known: other for known, other in guess_state.archives.items() if known != pattern}
     if len(rules) >= MAX_RULES:
         del rules[next((known for known, other in rules.items() if other.state == "invalid"), next(iter(rules)))]
@@ -287,18 +293,19 @@ _ANY_DIGIT = re.compile(r"\d")
 
 
 class Listing(Value, frozen=True):
-    """What a list says about its other pages and about archives, small enough to send between processes."""
+    """What a list says about its other pages and about archives. It is small enough to be sent between processes."""
 
     numbering: Numbering | None = None
     earliest_periods: dict[str, int] = {}
-    """Date patterns among its links, with the earliest period of each."""
+    """The date patterns among its links, with the earliest period of each."""
     link_fingerprint: bytes = b""
     links: int = 0
     """Number of links to its own host, except those to other pages of the list."""
 
 
 def build_listing(url: str, links: Iterable[str], rel_next: str | None) -> Listing:
-    """`links` are all links of the page, known ones included: without those the numbering would be incomplete."""
+    """What the list at this URL says. `links` must be all links of the page: without the known ones the numbering would
+    be incomplete."""
     origin = url[: len(url) - len(to_relative_url(url)) + 1]
     own = dict.fromkeys(link for link in links if link.startswith(origin))
     numbered = [link for link in own if _ANY_DIGIT.search(link, len(origin))]
@@ -311,13 +318,13 @@ def build_listing(url: str, links: Iterable[str], rel_next: str | None) -> Listi
 
 
 REDIRECTED = "redirected"
-"""How the failure reason of a redirected guess begins."""
+"""The failure reason of a guess that was redirected begins with this."""
 
 
 def update_from_linked_archive(
     guess_state: GuessState, url: str, listing: Listing, new_urls: int, now: float
 ) -> GuessState:
-    """Learn from a linked archive page; the period before the earliest linked one becomes a pending guess."""
+    """Learn from a linked archive page. The period before the earliest linked one becomes a pending guess."""
     relative_url = to_relative_url(url)
     for linked, earliest in listing.earliest_periods.items():
         if linked in guess_state.archives:
@@ -346,7 +353,7 @@ def update_months(guess_state: GuessState, pattern: str, year: int, listing: Lis
     """Add a pending guess for the last month of a year that was found, unless the year links its months."""
     months = month_pattern(pattern, listing.earliest_periods if listing is not None else ())
     rule = guess_state.archives.get(months) if months is not None else None
-    # A missing month of a later year, which has no page either, says nothing about this year.
+    # A later year has no page. A month of that year that is missing too says nothing about this year.
     is_missing_later = (
         rule is not None and rule.state == "invalid" and not rule.worked and (rule.earliest_period or 0) // 12 > year
     )
@@ -366,8 +373,10 @@ def _extend_to_period(guess_state: GuessState, pattern: str, period: int) -> Gue
 
 
 def _update_common_path(guess_state: GuessState, path: str, new_urls: int, listing: Listing, now: float) -> GuessState:
-    """Learn from a linked index: neither it nor the dates it links to need a guess. It may be the target of a guess
-    that was redirected, for example to add a slash."""
+    """Learn from a linked index: no guess is needed for it, or for the dates that it links to.
+
+    The index may be the target of a guess that was redirected, for example to add a slash.
+    """
     for pattern, earliest in listing.earliest_periods.items():
         if pattern not in guess_state.archives:
             complete = ArchiveRule("invalid", "all linked by an index", now, earliest, worked=1)

@@ -1,8 +1,8 @@
-"""How many guesses a host gets, and whether it is a news site or a blog: only there do guesses find enough pages.
+"""How many guesses a host gets, and whether it is a news site or a blog, because only there guesses find enough pages.
 
-Archives and list pages have separate budgets. Only misses count: guesses that led to nothing new or have no result yet.
-Every host gets a few, enough for the likely archives and one page of each list; a larger site gets more; successes add
-to the budget. Patterns that worked continue regardless of misses.
+Archives and list pages have separate budgets. Only misses count: guesses that led to nothing new, or have no result
+yet. Every host gets a few guesses, enough for the likely archives and for one page of each list. A larger site gets
+more, and successes add to the budget. Patterns that worked continue, whatever the number of misses.
 
 On other sites an archive or next page that nothing links to rarely exists, and each guess is a 404 in the site's log.
 """
@@ -18,15 +18,15 @@ from tenax.discovery.paged_urls import has_numbered_lists
 from tenax.model import GuessState, GuessVerdict, SiteSigns, Value
 
 MAX_GUESS_RATIO = 0.25
-"""Maximum share of guesses among a host's requests, however successful: a site that generates pages would take them
-all."""
+"""Maximum share of guesses in a host's requests, however successful. Otherwise a site that generates pages would take
+all requests."""
 REQUESTS_PER_GUESS = 8
-"""A host with fewer requests than this per guess gets fewer guesses."""
+"""A small host gets one guess for this many requests."""
 REQUESTS_PER_ARCHIVE = 80
-"""The same for archives if a sitemap was read: few archives list more than it does."""
+"""The same for archives if a sitemap was read, because few archives list more than a sitemap does."""
 SUCCESSES_PER_EXTRA_MISS = 4
 DEFAULT_MIN_GUESSES = 7
-"""The default of `discovery.min_guesses`. Guesses configured above it are given to small hosts too."""
+"""The default of `discovery.min_guesses`. If the setting is larger, small hosts get the difference too."""
 
 
 class GuessBudget(Value, frozen=True):
@@ -36,10 +36,10 @@ class GuessBudget(Value, frozen=True):
     """Guesses with patterns that have not worked here."""
     lists: int = 0
     max_archives: int = 0
-    """Including those with patterns that worked: these end by themselves."""
+    """The same, with patterns that worked, which end by themselves."""
     max_lists: int = 0
     has_ratio_budget: bool = False
-    """Whether `ratio`, not only the minimum, leaves room for archives: unlikely patterns may be tried."""
+    """Whether `ratio`, and not only the minimum, leaves room for archives. Then unlikely patterns may be tried."""
 
     @property
     def is_empty(self) -> bool:
@@ -47,11 +47,11 @@ class GuessBudget(Value, frozen=True):
 
 
 def remaining_guess_budget(guess_state: GuessState, ratio: float, min_guesses: int, waiting: int = 0) -> GuessBudget:
-    """`ratio` of a host's requests may be misses, half of them for each kind, or `min_guesses` of each kind if that is
-    more.
+    """How many guesses the host may still make.
 
-    A small host gets fewer than `min_guesses`: one, and one more for every 8 requests (for archives, every 80 if a
-    sitemap was read). `waiting` tasks count as requests, because guesses come after them.
+    Misses may be `ratio` of a host's requests, half of them for each kind, or `min_guesses` of each kind if that is
+    more. A small host gets fewer than `min_guesses`: one, and one more for every 8 requests (for archives, for every 80
+    if a sitemap was read). `waiting` tasks count as requests, because guesses come after them.
     """
     requests = guess_state.requests + waiting
     made, succeeded = guess_state.archives_made, guess_state.archives_succeeded
@@ -73,7 +73,7 @@ def count_guess(guess_state: GuessState, is_archive: bool) -> GuessState:
 
 
 def count_success(guess_state: GuessState, is_archive: bool) -> GuessState:
-    """Count one more guess that led to something new."""
+    """Count one guess that led to something new."""
     return msgspec.structs.replace(
         guess_state,
         guesses_succeeded=guess_state.guesses_succeeded + 1,
@@ -82,10 +82,10 @@ def count_success(guess_state: GuessState, is_archive: bool) -> GuessState:
 
 
 def _working_pattern_misses(guess_state: GuessState) -> int:
-    """Misses of date patterns that have worked: unanswered, or past the earliest period.
+    """Misses of date patterns that have worked: guesses without a response, or beyond the earliest period.
 
-    They do not use up the budget for untried patterns. Otherwise the order of responses would decide whether those are
-    tried.
+    They do not use up the budget of untried patterns. Otherwise it would depend on the order of responses whether those
+    are tried.
     """
     working = (rule for rule in guess_state.archives.values() if rule.worked)
     return sum(rule.missed + (rule.guessed_period is not None) for rule in working)
@@ -109,7 +109,7 @@ def _remaining_guesses(
 
 
 MIN_DATED_PAGES = 3
-"""Pages of one kind with a date; fewer may be coincidence."""
+"""This many pages of one kind must have a date; fewer may be a coincidence."""
 MIN_ARTICLES = 5
 MIN_SIGNS = 2
 MAX_DATED_PATHS = 3
@@ -136,11 +136,11 @@ class PageSigns(Value, frozen=True):
     """Its path and query."""
     is_article: bool = False
     published: str | None = None
-    """An ISO date."""
+    """A date in ISO 8601."""
     has_feed: bool = False
-    """It links to a feed, or is one."""
+    """Whether the page links to a feed, or is one."""
     is_sitemap: bool = False
-    """It is a sitemap with entries, not a page."""
+    """Whether the URL is a sitemap with entries, not a page."""
 
 
 def add_page_signs(signs: SiteSigns, page: PageSigns) -> SiteSigns:
@@ -166,7 +166,7 @@ def add_page_signs(signs: SiteSigns, page: PageSigns) -> SiteSigns:
 
 
 def news_signs(guess_state: GuessState) -> tuple[str, ...]:
-    """The reasons to consider the host a news site or a blog; each of the first two kinds is sufficient alone."""
+    """The reasons to consider the host a news site or a blog. Each of the first two kinds is sufficient alone."""
     signs = guess_state.signs
     found = []
     if signs.dated_articles >= MIN_DATED_PAGES:
@@ -195,8 +195,8 @@ def is_news_site(guess_state: GuessState) -> bool:
 def guess_verdict(guess_state: GuessState, setting: str, rate_per_second: float) -> GuessVerdict:
     """Whether guesses are made on this host, and why.
 
-    A host without a rate limit is the user's own site: no guesses unless requested. A host once judged a news site
-    stays one.
+    A host without a rate limit is the user's own site, so nothing is guessed unless it is requested. A host that was
+    once judged a news site remains one.
     """
     if setting == "never":
         return "never"
@@ -208,7 +208,7 @@ def guess_verdict(guess_state: GuessState, setting: str, rate_per_second: float)
 
 
 def count_section(guess_state: GuessState, relative_url: str) -> GuessState:
-    """Count the section of a list, its first path segment."""
+    """Count the section of a list, which is its first path segment."""
     found = _SECTION.match(relative_url.partition("?")[0])
     if found is None:
         return guess_state

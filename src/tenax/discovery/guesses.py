@@ -1,7 +1,7 @@
 """Which URLs to guess after a visit: further pages of lists, and archives, within the host's budget.
 
-`update_guesses` is the entry point. It learns from the visit, then makes pending guesses as far as the budget
-(`guess_budget`) allows; the others stay pending until more pages were visited. Pure: time is an argument.
+`update_guesses` is the entry point. It learns from the visit, and then makes pending guesses as far as the budget
+(`guess_budget`) allows. The others remain pending until more pages are visited. Pure: time is an argument.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from tenax.discovery.pagination import (
 from tenax.model import ArchiveRule, GuessState, PendingGuess, RuleState, Source, Value
 
 MAX_PENDING_CHECKED = 16
-"""Pending guesses checked at a time; those that cannot be made yet move to the end."""
+"""How many pending guesses are checked at a time. Those that cannot be made yet move to the end."""
 CHECK_EVERY_VISITS = 8
 """Visits between two checks of pending guesses while nothing changes."""
 
@@ -63,50 +63,50 @@ _GUESS_SOURCES = (Source.ARCHIVE, Source.PAGINATION)
 
 
 class VisitResult(StrEnum):
-    """How a visit ended, as far as guesses are concerned."""
+    """How a visit ended, as far as it matters for guesses."""
 
     PAGE = "page"
     NO_PAGE = "no_page"
-    """404, 410, or any other sign that there is no page."""
+    """The response is 404 or 410, or another sign that there is no page."""
     REDIRECTED = "redirected"
     OTHER = "other"
     """Nothing was learned: a timeout, a refusal, a server error."""
 
 
 class VisitFacts(Value, frozen=True):
-    """What guessing needs to know about a visit."""
+    """What guesses depend on in a visit."""
 
     url: str
     source: Source
     result: VisitResult
     listing: Listing | None = None
-    """Of a list page and of every guessed page; None for all others."""
+    """Given for a list page, and for every guessed page; None for all others."""
     content_hash: str = ""
     fingerprint: bytes = b""
     new_urls: int = 0
     """URLs on the page that were not known before, as far as known."""
     depth: int = 0
-    """Links from a seed."""
+    """The number of links from a seed."""
     is_hub: bool = False
     """The page is a list by its content, not only by its URL."""
     words: int = 0
     is_to_slash: bool = False
-    """Whether it was redirected to the same URL with a slash at the end."""
+    """Whether the URL was redirected to the same URL with a slash at the end."""
     was_requested: bool = True
     waiting_high: int | None = None
-    """High-priority tasks of this host that wait, those of this page included; None: not known."""
+    """The host's high-priority tasks that wait, including those of this page; None: unknown."""
     waiting: int = 0
-    """All tasks of this host that come before any guess, as far as known."""
+    """All tasks of this host that come before any guess, as far as is known."""
 
 
 class GuessLimits(Value, frozen=True):
     """Limits of guessing."""
 
     is_enabled: bool = True
-    """False: nothing is guessed, but visits are still learned from."""
+    """False: nothing is guessed, but Tenax still learns from visits."""
     ratio: float = 0.03
     min_guesses: int = 7
-    """Misses of each kind that a host gets; a small host gets fewer."""
+    """How many misses of each kind a host may have; a small host may have fewer."""
     with_lists: bool = True
     with_archives: bool = True
     archives_below: int = 10
@@ -114,9 +114,9 @@ class GuessLimits(Value, frozen=True):
     archives_every_seconds: float = 86_400.0
     """Archives are also tried when this time has passed since they were last tried for this reason."""
     archives_at_a_time: int = 2
-    """Maximum archives without a result: results decide what to try next."""
+    """Maximum archives without a result, because results decide what to try next."""
     archives_a_day: int = 5
-    """The same when archives are tried only because `archives_every_seconds` passed."""
+    """The same, when archives are tried only because `archives_every_seconds` has passed."""
     lists: ListLimits = ListLimits()
 
 
@@ -127,11 +127,11 @@ class Guess(Value, frozen=True):
     source: Literal[Source.ARCHIVE, Source.PAGINATION]
     why: str
     depth: int = 1
-    """For a list page, the depth of its list."""
+    """The depth of a list page is the depth of its list."""
 
 
 def discard_guesses(guess_state: GuessState, guesses: Iterable[Guess]) -> GuessState:
-    """Take back guesses that were not admitted; they cost no request."""
+    """Take back guesses that were not admitted, because they cost no request."""
     archives = sum(guess.source is Source.ARCHIVE for guess in guesses)
     lists = sum(guess.source is Source.PAGINATION for guess in guesses)
     return replace(
@@ -159,7 +159,7 @@ def update_guesses(
         guess_state = _add_pending_archives(guess_state, facts.waiting_high, now, limits, budget)
     if not guess_state.pending or budget.is_empty:
         return guess_state, ()
-    # Pending guesses wait for a result or for budget: check them when either may have changed.
+    # Pending guesses wait for a result or for budget. They are checked when either may have changed.
     has_changed = guess_state.pending is not before.pending or guess_state.styles is not before.styles
     if has_changed or not facts.waiting or guess_state.requests % CHECK_EVERY_VISITS == 0:
         is_running_out = facts.waiting_high is not None and facts.waiting_high < limits.archives_below
@@ -168,9 +168,9 @@ def update_guesses(
 
 
 def due_guesses(guess_state: GuessState, home: str, now: float, limits: GuessLimits) -> tuple[Guess, ...]:
-    """Guesses for a host without further visits, after its limits were raised.
+    """Guesses for a host that gets no further visits, after its limits were raised.
 
-    Nothing is counted until the results arrive, so calling it twice returns the same guesses.
+    Nothing is counted until the results arrive, so a second call returns the same guesses.
     """
     budget = remaining_guess_budget(guess_state, limits.ratio, limits.min_guesses)
     if not limits.is_enabled or budget.is_empty:
@@ -182,7 +182,7 @@ def due_guesses(guess_state: GuessState, home: str, now: float, limits: GuessLim
 def _learn_from_visit(
     guess_state: GuessState, facts: VisitFacts, now: float, limits: GuessLimits, similarity: SimilarityFunction
 ) -> GuessState:
-    """A guessed URL counts as a guess even if it was linked meanwhile."""
+    """Learn from this visit. A guessed URL counts as a guess even if it was linked in the meantime."""
     guess_state = _adopt_guess(guess_state, facts, now) if facts.source in _GUESS_SOURCES else guess_state
     answered = _apply_list_result(guess_state, facts, now, limits, similarity)
     if answered is not None:
@@ -196,7 +196,7 @@ def _learn_from_visit(
     if facts.listing is None or facts.result is not VisitResult.PAGE:
         return guess_state
     if facts.source is Source.PAGINATION and not facts.new_urls:
-        return guess_state  # its rule was removed: there is no page to compare with
+        return guess_state  # its rule was removed, so there is no page to compare with
     return _apply_list(guess_state, facts, facts.listing, now, limits)
 
 
@@ -272,7 +272,7 @@ def _apply_list(
     guess_state = count_section(guess_state, relative_url)
     if limits.with_archives:
         guess_state = update_from_linked_archive(guess_state, facts.url, listing, facts.new_urls, now)
-    # The list of a month continues with the month before, unless it has its own page numbers.
+    # A month's list that has no page numbers of its own continues with the month before.
     if limits.with_lists and (
         listing.numbering is not None or archive_pattern(facts.url, guess_state.archives)[1] is None
     ):
@@ -318,7 +318,7 @@ def _make_guesses(
 ) -> tuple[GuessState, tuple[Guess, ...]]:
     """Make as many pending guesses as the budget allows, checking a limited number of each kind.
 
-    Lists without any sign of further pages wait until the host runs out of tasks: by then it has shown how it numbers
+    Lists without any sign of further pages wait until the host runs out of tasks. By then it has shown how it numbers
     its lists.
     """
     origin = url[: len(url) - len(to_relative_url(url))]

@@ -1,10 +1,10 @@
-"""Recognises page numbers of lists in URLs, how a host numbers its lists, and the order in which they are visited.
+"""Recognizes page numbers of lists in URLs, how a host numbers its lists, and the order in which they are visited.
 
-A wrong pattern costs requests: dates, ids and versions are numbers too. Some forms, `?page=2` or `/page/2`, are
-certain; others, `?p=2` or `/2/`, count only when the links of the page confirm them.
+A wrong pattern costs requests, because dates, ids and versions are numbers too. Some forms, such as `?page=2` and
+`/page/2`, are certain. Others, such as `?p=2` and `/2/`, count only if the links of the page confirm them.
 
-Pagers may link beyond the end of a list. So the pages are requested one at a time until one beyond the first had
-content, and none after an empty one.
+The page numbers of a list may lead beyond its end. So its pages are requested one at a time until one after the first
+had content, and none is requested after an empty one.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _PAGE_NAMES = frozenset(
     {"page", "paged", "pg", "pagenum", "pageno", "page_no", "page_num", "pagenumber", "page_number", "pageindex"}
     | {"page_index", "currentpage", "current_page", "cur_page", "curpage", "_page", "_paged", "sf_paged", "wpv_paged"}
     | {"seite", "pagina", "pagine", "strona", "sida", "side", "sivu", "sayfa", "stranka", "halaman", "trang"}
-    | {"pagen_1", "pagen_2", "pagen_3"}  # Bitrix also numbers the lists on a page
+    | {"pagen_1", "pagen_2", "pagen_3"}  # Bitrix also numbers the lists on a page in this way
 )
 _OFFSET_NAMES = frozenset({"offset", "start", "skip", "from", "startrow", "startindex", "start_index", "limitstart"})
-_WEAK_NAMES = frozenset({"p", "pag", "pn"})  # `p=` is a post's id in WordPress
+_WEAK_NAMES = frozenset({"p", "pag", "pn"})  # `p=` is the id of a post in WordPress
 _MAX_PAGE_DIGITS = 5
-_MAX_OFFSET_DIGITS = 6  # more digits: a date or a timestamp
+_MAX_OFFSET_DIGITS = 6  # with more digits it is a date or a timestamp
 _MAX_WEAK_NUMBER = 999
 _MAX_STEP = 1000
 
@@ -44,7 +44,10 @@ _LINK_FINGERPRINT_BITS = 512
 
 
 class PagedUrl(Value, frozen=True):
-    """A URL that is, or may be, one page of a list. URLs are stored as path and query: the rules belong to one host."""
+    """A URL that is, or may be, one page of a list.
+
+    URLs are stored as path and query, because the rules belong to one host.
+    """
 
     pattern: str
     """The relative URL with `{n}` for the number."""
@@ -52,9 +55,9 @@ class PagedUrl(Value, frozen=True):
     first_page: str
     """The relative URL of the first page, as sites usually write it."""
     is_offset: bool = False
-    """The number counts entries; only other pages show how many make a page."""
+    """The number counts entries. Only other pages show how many entries a page has."""
     is_sure: bool = True
-    """False: it counts pages only if links confirm it."""
+    """False: it is a page number only if links confirm it."""
 
 
 class Numbering(Value, frozen=True):
@@ -62,9 +65,9 @@ class Numbering(Value, frozen=True):
 
     pattern: str
     number: int
-    """The page's own number; if its URL has none, 1, or 0 for offsets."""
+    """The number of this page. If its URL has none: 1, or 0 for offsets."""
     last_known: int
-    """The highest number among the page and its links."""
+    """The highest number among this page and its links."""
     step: int = 1
     """0: unknown."""
 
@@ -75,10 +78,10 @@ def to_relative_url(url: str) -> str:
 
 
 def parse_paged_url(url: str) -> PagedUrl | None:
-    """What the URL alone says, certain or not."""
+    """What the URL alone shows, certain or not."""
     relative_url = to_relative_url(url)
     if "{n}" in relative_url:
-        return None  # it would be mistaken for a pattern
+        return None  # the braces would be mistaken for a pattern
     path, _, query = relative_url.partition("?")
     in_query = _parse_query(path, query) if query else None
     if in_query is not None and in_query.is_sure:
@@ -95,7 +98,7 @@ def may_be_sure(url: str) -> bool:
 
 
 def page_url_prefix(url: str) -> str:
-    """If this is a page of a list, the URLs of its other pages begin with this; a fast filter for links."""
+    """If this is a page of a list, the URLs of all its pages begin with this text; a fast filter for links."""
     own, relative_url = parse_paged_url(url), to_relative_url(url)
     before = own.pattern.partition("{n}")[0] if own is not None else relative_url
     stem = _first_page_key(before.partition("?")[0])
@@ -104,7 +107,7 @@ def page_url_prefix(url: str) -> str:
 
 
 def find_numbering(url: str, links: Iterable[str], rel_next: str | None = None) -> Numbering | None:
-    """How the list of this URL continues; None if there is no sign that it does.
+    """How the list of this URL continues; None if nothing shows that it does.
 
     `links` are those of the page to its own host; links without a digit are ignored. rel=next takes precedence.
     """
@@ -112,7 +115,7 @@ def find_numbering(url: str, links: Iterable[str], rel_next: str | None = None) 
 
 
 def find_numbering_among(url: str, others: Iterable[PagedUrl | None], following: PagedUrl | None) -> Numbering | None:
-    """The same, for links already parsed by `parse_paged_url`."""
+    """The same, for links that `parse_paged_url` has already parsed."""
     own, here = parse_paged_url(url), _first_page_key(to_relative_url(url))
     linked: dict[str, list[PagedUrl]] = {}
     for other in (following, *others):
@@ -132,7 +135,7 @@ def find_numbering_among(url: str, others: Iterable[PagedUrl | None], following:
 
 
 def link_fingerprint(links: Iterable[str]) -> bytes:
-    """A fingerprint of a list's links for `count_new_links`. Leave out links to its other pages."""
+    """A fingerprint of a list's links for `count_new_links`. Leave out links to other pages of the list."""
     bits = 0
     for link in links:
         bits |= 1 << crc32(link.encode()) % _LINK_FINGERPRINT_BITS
@@ -140,7 +143,7 @@ def link_fingerprint(links: Iterable[str]) -> bytes:
 
 
 def count_new_links(before: bytes, after: bytes) -> int:
-    """About how many links the second page has that the first has not; never more than the true number."""
+    """About how many links the second page has that the first page does not have; never more than the true number."""
     return (int.from_bytes(after, "little") & ~int.from_bytes(before, "little")).bit_count()
 
 
@@ -186,19 +189,21 @@ def _parse_path(path: str, tail: str) -> PagedUrl | None:
 
 
 def _may_be_page_number(before: str, mark: str, word: str, number: str, after: str) -> bool:
-    """/2/, /p2 or -2.html, but not a date."""
+    """Whether the number in /2/, /p2 or -2.html may be a page number, and not a date."""
     if int(number) > _MAX_WEAK_NUMBER or number == "0" or _ENDS_IN_DATE.search(before.removesuffix(mark)):
         return False
     return mark == "/" or (word == "p" and mark != "_") or (mark != "" and after.startswith("."))
 
 
 def _has_leading_zero(number: str) -> bool:
-    """A site that writes 07 does not number its pages the way we would continue."""
+    """Whether the number is written like 07. A site that does so numbers its pages in another way than we would
+    continue."""
     return len(number) > 1 and number.startswith("0")
 
 
 def _build_numbering(pattern: str, own: PagedUrl | None, linked: list[PagedUrl], is_next: bool) -> Numbering | None:
-    """`own` is the page itself if it has this pattern; `is_next`: one of the links is its rel=next."""
+    """The numbering that these numbers show. `own` is the page itself, if it has this pattern. `is_next`: one of the
+    links is its rel=next."""
     is_offset = any(other.is_offset for other in linked) or (own is not None and own.is_offset)
     is_sure = is_next or any(other.is_sure for other in linked) or (own is not None and own.is_sure)
     number = own.number if own is not None else 0 if is_offset else 1
@@ -210,7 +215,8 @@ def _build_numbering(pattern: str, own: PagedUrl | None, linked: list[PagedUrl],
 
 
 def _is_confirmed(numbers: set[int], number: int, is_first: bool) -> bool:
-    """Three consecutive pages, this one among them. A first page that links to a 1 lists items, not its own pages."""
+    """Whether there are three consecutive pages, this one among them. A first page that links to a 1 lists items, not
+    its own pages."""
     if is_first and 1 in numbers:
         return False
     together = numbers | {number}
@@ -224,7 +230,7 @@ def _page_step(numbers: list[int]) -> int:
 
 
 def _first_page_key(relative_url: str) -> str:
-    """First pages are written with or without a slash, or as index.html."""
+    """A first page has one key, whether it is written with a slash, without, or as index.html."""
     path, mark, query = relative_url.partition("?")
     return _INDEX_NAME.sub("", path) + mark + query
 
@@ -238,7 +244,7 @@ _STYLE = re.compile(
 
 
 def numbering_style(pattern: str) -> str:
-    """`?page={n}` or `/page/{n}/`; rare styles share the name `other`."""
+    """`?page={n}` or `/page/{n}/`. Rare styles share the name `other`."""
     found = _STYLE.search(pattern)
     if found is None:
         return "other"
@@ -267,7 +273,7 @@ def guess_pattern(relative_url: str, guess_state: GuessState) -> str | None:
 
 
 def guess_start(pattern: str | None, guess_state: GuessState) -> tuple[int, int]:
-    """The first number and the step of a list that shows neither; for offsets, those of another list."""
+    """The first number and the step of a list that shows neither. For offsets, those of another list."""
     one = parse_paged_url(f"//x{pattern.replace('{n}', '2')}") if pattern is not None else None
     if one is None or pattern is None or not one.is_offset:
         return 1, 1
@@ -296,7 +302,7 @@ def count_style_result(
 
 
 def past_end_reason(guess_state: GuessState, url: str, via: str | None) -> str | None:
-    """Why a linked page of a list is skipped: only the list links to it, and the list ended before it."""
+    """Why a linked page of a list is skipped: only the list links to it, and the list has ended before it."""
     page = own_list_page(url, via) if guess_state.lists else None
     rule = guess_state.lists.get(page.pattern) if page is not None else None
     if page is None or rule is None or not rule.empty_at or page.number <= rule.empty_at:
@@ -305,7 +311,7 @@ def past_end_reason(guess_state: GuessState, url: str, via: str | None) -> str |
 
 
 def own_list_page(url: str, via: str | None) -> PagedUrl | None:
-    """The list page that this URL certainly is, if it was found on another page of the same list."""
+    """The list page that this URL is, if it was found on another page of the same list and its form is certain."""
     page = parse_paged_url(url) if via is not None and may_be_sure(url) else None
     if page is None or via is None or not page.is_sure:
         return None
@@ -321,6 +327,6 @@ def is_unproven(guess_state: GuessState, pattern: str) -> bool:
 
 
 def is_beyond_next(guess_state: GuessState, page: PagedUrl) -> bool:
-    """Whether there are unread pages between the last known page of the list and this one."""
+    """Whether there are unread pages between the last known page of the list and this page."""
     rule = guess_state.lists.get(page.pattern)
     return rule is not None and rule.step > 0 and page.number > rule.last_known + rule.step

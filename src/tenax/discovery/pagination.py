@@ -1,8 +1,8 @@
-"""Guesses the next page of a list after the last known one; each result decides whether to continue.
+"""Guesses the next page of a list after the last known one. Each result decides whether to continue.
 
-Only the page after the last known one of a list is guessed, one at a time. A list ends at a missing page, a redirect,
-or a page with nothing new compared with the page before, and after several pages in a row without new URLs. How a style
-of numbering worked on some lists of a host decides whether it is tried on others.
+Only the page after the last known page of a list is guessed, one at a time. A list ends at a missing page, at a
+redirect, at a page with nothing new compared with the page before, and after several pages in a row without new URLs.
+If a style of numbering has failed on lists of a host, it is not tried on its other lists.
 """
 
 from __future__ import annotations
@@ -27,29 +27,31 @@ from tenax.model import GuessState, GuessStats, ListRule, PendingGuess, Value
 
 MAX_RULES = 64
 MAX_FINGERPRINTS = 16
-"""Maximum rules that keep the fingerprints of their last page, the most recent ones: they are most of a rule's size."""
+"""Maximum rules that keep the fingerprints of their last page, the most recent rules. The fingerprints are most of a
+rule's size."""
 MAX_OPEN_LISTS = 56
-"""Maximum lists with an unanswered guess, so that no rule is removed while its guess is open."""
+"""Maximum lists with a guess that has no response yet, so that no rule is removed before its response."""
 MAX_PENDING = 192
-"""A large site has many lists, and all are read before the budget allows a guess for each."""
+"""A large site has many lists, and all are read before the budget allows a guess for each of them."""
 RETRY_AFTER_SECONDS = 30 * 86_400.0
 MAX_PATTERN_CHARS = 200
-"""Longer patterns are not stored in the host's record; they are no plain lists."""
+"""Longer patterns are not stored in the host record. They do not belong to ordinary lists."""
 MAX_FAILED_LISTS = 3
 """A numbering style that failed on this many lists and worked on none is not tried on others."""
 SMALL_HOST = 200
 """On a host with fewer requests, one failed list less is enough."""
 LEAST_ITEMS = 5
 FEW_WORDS = 60
-"""A list page with fewer words, and at least `LEAST_ITEMS` links fewer than the page before, has no entries left."""
+"""A list page has no entries left if it has fewer words than this, and at least `LEAST_ITEMS` links fewer than the page
+before."""
 MIN_NEW_LINKS = 2
-"""One new link may lead back to this page, through the login for example."""
+"""Fewer new links do not count: one may lead back to this page, for example by way of the login."""
 MAX_PAGINATED_LINKS = 150
 """A page with more links shows the whole list."""
 HASH_CHARS = 16
 
 Prospect: TypeAlias = Literal["good", "open", "hopeless"]
-"""Worth a guess; worth one if pending results are good; not worth one."""
+"""A guess is worth a request, is worth one if pending results are good, or is not worth one."""
 SimilarityFunction: TypeAlias = Callable[[bytes, bytes], float]
 """Similarity of two pages by their fingerprints, 0 to 1."""
 
@@ -57,7 +59,7 @@ _NO_NEW_LINKS = "empty: no new links compared with the page before"
 
 
 class ListPage(Value, frozen=True):
-    """A page of a list, as it is compared with others."""
+    """A page of a list, as it is compared with other pages."""
 
     content_hash: str = ""
     fingerprint: bytes = b""
@@ -67,7 +69,7 @@ class ListPage(Value, frozen=True):
     """URLs on the page that were not known before."""
     depth: int = 0
     links: int = 0
-    """Number of links to its own host, except those to other pages of the list."""
+    """The number of links to its own host, except those to other pages of the list."""
     words: int = 0
     is_hub: bool = False
     """The page is a list by its content, not only by its URL."""
@@ -77,17 +79,17 @@ class ListLimits(Value, frozen=True):
     """Limits of guessing on one list."""
 
     max_pages: int = 200
-    """Maximum guesses, however successful."""
+    """Maximum guesses on a list, however successful."""
     max_empty_pages: int = 3
-    """Maximum guessed pages in a row without new URLs."""
+    """Maximum guessed pages in a row that have no new URLs."""
     min_similarity: float = 0.9
-    """Pages this similar are the same page with another number."""
+    """Pages that are this similar are the same page with another number."""
 
 
 def record_list_page(
     guess_state: GuessState, relative_url: str, numbering: Numbering | None, page: ListPage, now: float
 ) -> GuessState:
-    """Update the list after one of its pages was read; if it is the last known page, the next one becomes a pending
+    """Update the list after one of its pages was read. After the last known page, the next one becomes a pending
     guess."""
     if numbering is None:
         pattern = guess_pattern(relative_url, guess_state)
@@ -115,7 +117,7 @@ def record_list_page(
 
 
 def _record_continued_page(guess_state: GuessState, numbering: Numbering, page: ListPage, now: float) -> GuessState:
-    """Update the list after a page that links to further ones; keeps its fingerprints for the last page."""
+    """Update the list after a page that links to further ones. Fingerprints are kept for the last page."""
     pattern, number = numbering.pattern, numbering.number
     guess_state = count_style_result(guess_state, LINKED + numbering_style(pattern), now, "worked")
     if number <= 1 and page.links and page.is_hub:
@@ -135,19 +137,21 @@ def _record_continued_page(guess_state: GuessState, numbering: Numbering, page: 
 
 
 def _record_full_page(guess_state: GuessState, links: int) -> GuessState:
-    """Record that a list page with this many links had a next page."""
+    """Record that a list page with this many links has a next page."""
     full = min(links, guess_state.full_list or links)
     return msgspec.structs.replace(guess_state, full_list=full) if full != guess_state.full_list else guess_state
 
 
 def _has_no_entries(rule: ListRule, page: ListPage) -> bool:
-    """Whether a page is a list without entries, unlike the page before. Parts of a story, and pictures with captions,
-    link nowhere either, but are pages."""
+    """Whether a page is a list without entries, unlike the page before.
+
+    Parts of a story, and pictures with captions, have no links either, but are pages.
+    """
     return page.words < FEW_WORDS and page.links + LEAST_ITEMS <= rule.links
 
 
 def _end_list(guess_state: GuessState, rule: ListRule, numbering: Numbering, page: ListPage, now: float) -> GuessState:
-    """End the list: no further guesses, and no requests for linked pages beyond an empty one."""
+    """End the list: no further guesses, and no requests for linked pages after an empty one."""
     empty_at = (
         min(numbering.number, rule.empty_at or numbering.number) if _has_no_entries(rule, page) else rule.empty_at
     )
@@ -158,7 +162,8 @@ def _end_list(guess_state: GuessState, rule: ListRule, numbering: Numbering, pag
 
 
 def _has_nothing_new(rule: ListRule, numbering: Numbering, page: ListPage) -> bool:
-    """Whether a linked page has nothing new compared with an earlier page of its list: pagers may link too far."""
+    """Whether a linked page has nothing new compared with an earlier page of its list: a list may link to pages beyond
+    its end."""
     if (
         page.new_urls
         or rule.guessed_number is not None
@@ -170,7 +175,7 @@ def _has_nothing_new(rule: ListRule, numbering: Numbering, page: ListPage) -> bo
 
 
 def list_end_reason(rule: ListRule, page: ListPage, limits: ListLimits, similarity: SimilarityFunction) -> str:
-    """Why a guessed page ends its list; empty if it had new URLs or the next page still may."""
+    """Why a guessed page ends its list; empty if it had new URLs, or if the next page may still have some."""
     if why := same_page_reason(rule, page.content_hash, page.fingerprint, limits, similarity):
         return why
     if rule.link_fingerprint and page.link_fingerprint:
@@ -221,7 +226,7 @@ def record_guess_result(
     rule = msgspec.structs.replace(
         rule,
         last_known=known,
-        # A page that links only to the first one makes the step look larger than it is.
+        # If a page links only to the first page, the step looks larger than it is.
         step=min(numbering.step or rule.step, rule.step),
         state="valid",
         why="as many pages as allowed" if is_over else "",
@@ -232,7 +237,7 @@ def record_guess_result(
     guess_state = store_list_rule(guess_state, pattern, _set_last_page(rule, page))
     if known > numbering.number:
         return guess_state
-    # A list that used up its maximum of pages continues when the limit is raised.
+    # A list that has used up its maximum of pages continues when the limit is raised.
     return add_pending(
         guess_state, pattern, PendingGuess(known, rule.step, rule.is_unnumbered, page.depth), is_first=not is_over
     )
@@ -241,9 +246,9 @@ def record_guess_result(
 def guess_prospect(
     guess_state: GuessState, pattern: str, pending: PendingGuess, now: float, ratio: float, waiting: int = 0
 ) -> Prospect:
-    """Whether the next page of a list may be guessed, based on results of the same style on other lists of the host.
+    """Whether the next page of a list may be guessed, by the results of the same style on other lists of the host.
 
-    For lists that show page numbers, more failures are allowed: about one list in a hundred hides its last pages.
+    Lists that show page numbers may fail more often: about one list in a hundred does not link to its last pages.
     """
     rule = guess_state.lists.get(pattern)
     if rule is not None and rule.state == "valid":
@@ -256,7 +261,7 @@ def guess_prospect(
     if stats is None or now >= stats.at + RETRY_AFTER_SECONDS:
         stats = GuessStats()
     extra = 0 if pending.is_unnumbered else int((guess_state.requests + waiting) * ratio / 3)
-    # Where other lists show page numbers, one that shows none rarely has further pages.
+    # If other lists show page numbers, a list that shows none rarely has further pages.
     is_small = guess_state.requests + waiting < SMALL_HOST
     max_failed = (
         1
@@ -270,7 +275,7 @@ def guess_prospect(
 
 
 def record_list_guess(guess_state: GuessState, pattern: str, pending: PendingGuess, now: float) -> GuessState:
-    """Record that the next page of a list was guessed; its rule may have been removed since."""
+    """Record that the next page of a list was guessed. Its rule may have been removed since."""
     rule = guess_state.lists.get(pattern) or ListRule(
         pending.last_known, pending.step, at=now, is_unnumbered=pending.is_unnumbered
     )
@@ -281,7 +286,7 @@ def record_list_guess(guess_state: GuessState, pattern: str, pending: PendingGue
 
 
 def add_pending(guess_state: GuessState, pattern: str, pending: PendingGuess, is_first: bool = False) -> GuessState:
-    """`is_first`: before the other pending guesses, for a list whose guesses work."""
+    """Add a pending guess. `is_first`: before the other pending guesses, for a list on which guesses work."""
     others = {known: kept for known, kept in guess_state.pending.items() if known != pattern}
     if len(others) >= MAX_PENDING:
         if not is_first:
@@ -295,7 +300,7 @@ def add_pending(guess_state: GuessState, pattern: str, pending: PendingGuess, is
 def pending_lists(
     guess_state: GuessState, with_unnumbered: bool, max_pages: int, limit: int
 ) -> list[tuple[str, PendingGuess]]:
-    """Lists with a pending guess, in order; `with_unnumbered` adds those without page numbers, longest first.
+    """Lists with a pending guess, in order. `with_unnumbered` adds lists without page numbers, the longest first.
 
     Lists with `max_pages` guesses are left out.
     """
@@ -311,19 +316,19 @@ def pending_lists(
 
 
 def has_max_guesses(rule: ListRule | None, max_pages: int) -> bool:
-    """Whether the list has used its maximum of guesses."""
+    """Whether the list has used up its maximum of guesses."""
     return (rule.guesses if rule is not None else 0) >= max_pages
 
 
 def is_unnumbered_list(pending: PendingGuess, rule: ListRule | None) -> bool:
-    """Whether nothing shows yet that the list continues."""
+    """Whether nothing shows that the list continues."""
     return pending.is_unnumbered and (rule is None or rule.state != "valid")
 
 
 def adopt_host_style(
     guess_state: GuessState, pattern: str, pending: PendingGuess
 ) -> tuple[GuessState, str, PendingGuess]:
-    """Renumber a list without page numbers in the style that other lists of the host have shown since."""
+    """Renumber a list without page numbers in the style that other lists of the host have shown since then."""
     rule = guess_state.lists.get(pattern)
     style = (
         guess_pattern(pending.relative_url, guess_state)
@@ -343,10 +348,8 @@ def adopt_host_style(
 
 
 def _link_count(rule: ListRule | None) -> int:
-    """About how many links the last known page of a list has: a full page is likelier to have a next one.
-
-    0 for a page with so many links that it shows the whole list.
-    """
+    """About how many links the last known page of a list has, because a full page is more likely to have a next one. 0
+    if the page has so many links that it shows the whole list."""
     links = rule.links if rule is not None else 0
     return links if links <= MAX_PAGINATED_LINKS else 0
 
@@ -358,7 +361,7 @@ def remove_pending(guess_state: GuessState, pattern: str) -> GuessState:
 
 
 def store_list_rule(guess_state: GuessState, pattern: str, rule: ListRule) -> GuessState:
-    """Store the rule as the most recent. Over the limit, rules without an open guess are removed first."""
+    """Store the rule as the most recent one. Above the limit, rules without an open guess are removed first."""
     rules = {known: kept for known, kept in guess_state.lists.items() if known != pattern}
     if len(rules) >= MAX_RULES:
         idle = (known for known, kept in rules.items() if kept.guessed_number is None)

@@ -1,8 +1,8 @@
-"""Pending guesses that have evidence but are held back by a limit.
+"""Pending guesses that have evidence but are held back by a limit. They stay in the host record, so that a run with a
+higher limit makes them.
 
-They stay in the host's record, so a run with a higher limit makes them. Evidence is a list that shows page numbers, or
-an archive pattern that has worked. Common paths without evidence are tried within the budget, but never count as held
-back: there would always be one more.
+Evidence is a list that shows page numbers, or an archive pattern that has worked. Common paths without evidence are
+tried within the budget, but never count as held back, because there would always be one more.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tenax.discovery.pagination import guess_prospect, has_max_guesses, is_unnum
 from tenax.model import GuessState, PendingGuess, Value
 
 BUDGET, LIST_PAGES = "guesses", "pages_guessed"
-"""The limits, as they are counted with the page."""
+"""The names of the limits, as they are counted with the page."""
 
 
 class LimitedGuess(Value, frozen=True):
@@ -30,7 +30,7 @@ class LimitedGuess(Value, frozen=True):
 
 
 def limited_guesses(guess_state: GuessState, now: float, limits: GuessLimits) -> dict[str, LimitedGuess]:
-    """Every pending guess with evidence, by pattern, whether the budget has room for it or not."""
+    """Every pending guess with evidence, by pattern, whether or not the budget has room for it."""
     if not limits.is_enabled:
         return {}
     found = (
@@ -43,7 +43,7 @@ def limited_guesses(guess_state: GuessState, now: float, limits: GuessLimits) ->
 def count_limited_guesses(
     before: GuessState, after: GuessState, url: str, now: float, limits: GuessLimits
 ) -> dict[str, int]:
-    """How many guesses suggested by the page of this visit were not made, by limit."""
+    """How many guesses that the page of this visit suggested were not made, by limit."""
     if not limits.is_enabled or not after.pending:
         return {}
     own = _pending_patterns(after, url)
@@ -58,7 +58,7 @@ def count_limited_guesses(
 
 
 def is_pending_guess(guess_state: GuessState, url: str) -> bool:
-    """Whether this page of a list, or of an archive that has worked, is a pending guess."""
+    """Whether this URL is a pending guess: a page of a list, or of an archive that has worked."""
     if not guess_state.pending:
         return False
     own = parse_paged_url(url)

@@ -1,8 +1,9 @@
 """Pages that show the same again: facets, the filtered views of one list, and series, pages linked by number.
 
-A series is a URL pattern with its numbers replaced, like an endless calendar or next page. Only pages that were found
-on a page of the same series, or that link to one, are compared, so products and articles linked by a list never are. A
-page repeats the last one when its text is the same or nearly the same and it links to nothing new outside the series.
+A series is a URL pattern with its numbers replaced, such as an endless calendar or next page. Two pages are compared
+only if one was found on the other page of the series, or links to it. So products and articles linked by a list are
+never compared. A page repeats the last one if its text is the same or nearly the same, and it links to nothing new
+outside the series.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from tenax.discovery.paged_urls import page_url_prefix, parse_paged_url
 from tenax.model import Candidate, FacetRule, GuessState, PageKind, SeriesRule, Value
 
 MIN_USEFUL_RATIO = 0.1
-"""Minimum share of recent facets of a path that must have led to something new."""
+"""Minimum share of the recent facets of a path that must have led to something new."""
 RATIO_WINDOW = 20
-"""About how many facets count as recent; older ones lose weight."""
+"""About how many facets count as recent. Older ones lose weight."""
 MIN_FACET_SIMILARITY = 0.6
 MIN_NARROWING_PARAMS = 2
 MIN_VALUES_PER_PARAM = 3
-"""A facet page offers at least this many parameters with this many values each to narrow its query. A wiki's `?title=X`
-links to `&action=edit`, `&action=history` and `&oldid=7`, and is a page."""
+"""A facet page must offer at least this many parameters, with this many values each, to narrow its query. A wiki's
+`?title=X` links to `&action=edit`, `&action=history` and `&oldid=7`, and is a page."""
 MAX_PATHS = 32
 FACET_HASH_CHARS = 16
 SimilarityFunction: TypeAlias = Callable[[bytes, bytes], float]
@@ -41,7 +42,8 @@ def facet_path(url: str, origin: str) -> str | None:
 
 
 def facet_skip_reason(guess_state: GuessState, url: str, origin: str, min_visited: int) -> str | None:
-    """Why this facet is skipped; None if it is visited. `min_visited` facets are visited before a path is judged."""
+    """Why this facet is skipped; None if it is visited. At least `min_visited` facets are visited before a path is
+    judged."""
     if not min_visited or not guess_state.facets or (path := facet_path(url, origin)) is None:
         return None
     rule = guess_state.facets.get(path)
@@ -51,7 +53,7 @@ def facet_skip_reason(guess_state: GuessState, url: str, origin: str, min_visite
 
 
 def is_open(rule: FacetRule, samples: int) -> bool:
-    """Whether too few facets of a path were visited to judge it."""
+    """Whether too few facets of a path have been visited to judge it."""
     return rule.visited < _sample_size(rule, samples)
 
 
@@ -62,13 +64,14 @@ def most_at_once(rule: FacetRule | None, samples: int) -> int:
 
 
 def _sample_size(rule: FacetRule, samples: int) -> int:
-    """The sample size: a third of `samples` if every facet so far could be narrowed and none led to anything new."""
+    """The sample size. It is a third of `samples` if every facet so far could be narrowed and none led to anything
+    new."""
     is_certain = rule.combined == rule.visited and (not rule.visited or rule.useful_ratio == 0)
     return max(1, samples // 3) if is_certain else samples
 
 
 def is_combined(url: str, links: Iterable[str]) -> bool:
-    """Whether a page links to its own query narrowed further, by several values of several parameters."""
+    """Whether a page links to narrower versions of its own query, by several values of several parameters."""
     path, _, query = url.partition("?")
     own = set(query.split("&"))
     values_by_param: dict[str, set[str]] = {}
@@ -123,8 +126,8 @@ def record_facet_page(
 MIN_SERIES_SIMILARITY = 0.9
 """Pages that differ only in a number are at least this similar."""
 MIN_DATE_SIMILARITY = 0.5
-"""The same for short pages with a date in the URL, where the date is much of the text. Empty calendar months have 0.55
-to 0.7, short texts of different days on one template up to 0.3."""
+"""The same limit for short pages with a date in the URL, where the date is much of the text. Empty calendar months have
+0.55 to 0.7, short texts of different days on one template up to 0.3."""
 SHORT_PAGE_WORDS = 60
 MAX_SERIES = 16
 MAX_PATTERN_CHARS = 200
@@ -144,7 +147,8 @@ def series_pattern(url: str, origin: str) -> str | None:
 
 
 def series_skip_reason(guess_state: GuessState, url: str, via: str | None, origin: str, max_same: int) -> str | None:
-    """Why this page of a series is skipped; None if it is visited. `max_same` pages in a row may repeat the content."""
+    """Why this page of a series is skipped; None if it is visited. At most `max_same` pages in a row may repeat the
+    content."""
     if not max_same or not guess_state.series or via is None or (pattern := series_pattern(url, origin)) is None:
         return None
     rule = guess_state.series.get(pattern)
@@ -154,17 +158,17 @@ def series_skip_reason(guess_state: GuessState, url: str, via: str | None, origi
 
 
 def _is_enough(rule: SeriesRule, most: int) -> bool:
-    """Whether enough pages repeated the content; one less is enough if the texts are identical."""
+    """Whether enough pages have repeated the content. One less is enough if the texts are identical."""
     return rule.same_pages >= most or rule.identical >= max(1, most - 1)
 
 
 def missing_repeats(rule: SeriesRule, most: int) -> int:
-    """How many more repeated pages would end the series; at least one."""
+    """How many more pages must repeat the content before the series ends; at least one."""
     return max(1, min(most - rule.same_pages, max(1, most - 1) - rule.identical))
 
 
 class SeriesPage(Value, frozen=True):
-    """A page as it is compared with others of its series."""
+    """A page, as it is compared with other pages of its series."""
 
     url: str
     via: str | None
@@ -177,14 +181,14 @@ class SeriesPage(Value, frozen=True):
 
 
 def shape_of(text: str, words: int) -> str:
-    """Hash of a short text without its numbers; empty for a long text or none."""
+    """A hash of a short text without its numbers; empty for a long text, or if there is no text."""
     return sha256(_NUMBER.sub("", text).encode()).hexdigest()[:HASH_CHARS] if text and words < SHORT_PAGE_WORDS else ""
 
 
 def record_series_page(
     guess_state: GuessState, page: SeriesPage, origin: str, new: Sequence[Candidate], similarity: SimilarityFunction
 ) -> GuessState:
-    """Update the series after a page was read that led to `new` URLs."""
+    """Update the series after one of its pages was read. The page led to `new` URLs."""
     pattern = series_pattern(page.url, origin) or _pattern_of_first_page(page, origin, new)
     if pattern is None:
         return guess_state
@@ -205,7 +209,7 @@ def record_series_page(
 
 
 def _pattern_of_first_page(page: SeriesPage, origin: str, new: Sequence[Candidate]) -> str | None:
-    """The pattern of the series of which this page, without a number in its URL, is the first."""
+    """The pattern of the series that begins with this page, which has no number in its URL."""
     relative_url, prefix = page.url.removeprefix(origin), page_url_prefix(page.url)
     for one in new:
         following = parse_paged_url(one.url) if one.url.startswith(prefix) else None
@@ -221,7 +225,7 @@ def _is_identical(rule: SeriesRule, page: SeriesPage) -> bool:
 
 
 def _is_same_shape(rule: SeriesRule, page: SeriesPage) -> bool:
-    """Whether a short page with a date in its URL equals the last one except for its numbers."""
+    """Whether a short page with a date in its URL differs from the last one only in its numbers."""
     return bool(page.shape) and page.shape == rule.shape and _is_short_date(page)
 
 

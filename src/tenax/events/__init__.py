@@ -1,12 +1,11 @@
 """Events: the database's outbox, and the sinks that its events go to.
 
-A page's event is written in the same transaction as the page, so no event is lost, and none is about a page that was
-not stored. The relay reads the outbox in order and writes it to a *sink*; the sink's cursor is in the database too. A
-sink that stores events and cursor together (a file and its length) writes every event exactly once, even after kill -9;
-others write at least once, and a reader drops repeated events by their `seq`.
-
-Processes that share a database have the same sinks, and for each sink one of them is the *leader*: only it writes
-events there. When it dies another one takes over within seconds, from the cursor on.
+The transaction that stores a page also writes its event. So no event is lost, and none is about a page that was not
+stored. The relay reads the outbox in order and writes the events to a *sink*. The cursor of the sink is in the database
+too. A sink that stores events and cursor together (a file and its length) writes every event exactly once, even after
+kill -9. Other sinks write at least once; their readers drop repeated events by `seq`. Processes that share a database
+have the same sinks. For each sink one of them is the *leader*: only the leader writes events there. When it dies,
+another process takes over within seconds, from the cursor on.
 
 `encode_page_line` is the public form of a page: one line of JSON, the same for every sink and for exports.
 """
@@ -33,31 +32,31 @@ class Outbox(Protocol):
     async def subscribe(self, sink: str) -> Cursor: ...
 
     async def advance(self, sink: str, cursor: Cursor) -> None:
-        """Store the cursor; it never moves back, whoever calls."""
+        """Store the cursor. It never moves back, whoever calls."""
 
     async def is_leader(self, sink: str) -> bool:
         """Whether this process is the leader for this sink now. Cheap enough to call often.
 
-        After a loss it returns False at least once before it returns True again; the caller must then end all work in
-        progress.
+        After the lead was lost, it returns False at least once before it returns True again. The caller must then end
+        all work in progress.
         """
 
 
 class Sink(Protocol):
-    """Where events go."""
+    """A destination of events."""
 
     @property
     def name(self) -> str:
-        """The name of its cursor in the database."""
+        """The name of the cursor in the database."""
 
     async def open(self, cursor: Cursor, is_behind: bool) -> None:
-        """Resume at the cursor; raises `SinkError` when that is impossible.
+        """Resume at the cursor. Raises `SinkError` if that is impossible.
 
-        `is_behind`: events wait, and the sink may have some of them already, from a run that was killed.
+        `is_behind`: events wait, and the sink may already have some of them from a run that was killed.
         """
 
     async def write(self, events: Sequence[Event]) -> Cursor:
-        """Store these events durably; returns the cursor to keep."""
+        """Store these events durably. Returns the cursor to keep."""
 
     async def close(self) -> None: ...
 
@@ -81,8 +80,8 @@ _LAST = (
     *TEXT_FIELDS,
 )
 LINE_FIELDS = (*_FIRST, *(name for name in CONTENT_FIELDS if name not in INTERNAL_FIELDS.union(_LAST)), *_LAST)
-"""In this order. All are always present, except the texts when they are not wanted, and the last two of a page that is
-not stale."""
+"""The fields in this order. All are always present, except the texts if they are not wanted, and the last two if the
+page is not stale."""
 _COMPUTED = {"url_hash": "url", "redirects": "chain", "seq": "url"}
 _page_values = attrgetter(*(_COMPUTED.get(name, name) for name in LINE_FIELDS))
 
@@ -90,7 +89,7 @@ _page_values = attrgetter(*(_COMPUTED.get(name, name) for name in LINE_FIELDS))
 def encode_page_line(page: Page, seq: int | None, with_text: bool = True) -> bytes:
     """One line without its newline, safe for every reader and on a terminal."""
     line = _encode(_build_line(page, seq, with_text))
-    # Nothing in ASCII needs an escape but DEL.
+    # In ASCII only DEL needs an escape.
     return line if line.isascii() and b"\x7f" not in line else escape_json(line)
 
 
@@ -116,5 +115,5 @@ def _format_time(at: float) -> str:
 
 
 def url_hash(url: str) -> str:
-    """SHA-256 of the URL, hex: the public key of a page."""
+    """SHA-256 of the URL in hex, the public key of a page."""
     return sha256(url.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,7 +1,7 @@
 """Events as JSON lines in a file, each exactly once.
 
-The cursor contains the length of the file after its last durable event. After a crash the file may be longer: those
-bytes belong to events that will be written again, so they are cut off first.
+The cursor contains the length of the file after its last durable event. After a crash the file may be longer. The bytes
+beyond that length belong to events that will be written again, so they are cut off first.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from tenax.events import encode_page_line
 from tenax.model import Cursor, Event
 
 LOCK_TIMEOUT_SECONDS = 5.0
-"""How long the previous writer of the file may take to notice that it lost the lead."""
+"""How long the previous writer of the file may take to notice that it has lost the lead."""
 POLL_SECONDS = 0.05
 WRITE_CHUNK_BYTES = 256 * 1024
-"""Written at once, about; the same buffer is used each time."""
+"""About how much is written at once. The same buffer is used each time."""
 
 
 class JsonlSink:
-    """Appends to one file, as its only writer."""
+    """Appends to one file, and is its only writer."""
 
     def __init__(self, file: Path, with_text: bool, name: str = "jsonl") -> None:
-        """On a database shared by several machines, `name` must identify the file."""
+        """`name` must identify the file if several machines share the database."""
         self.name = name
         self._path = file
         self._with_text = with_text
@@ -61,13 +61,13 @@ class JsonlSink:
                 raise SinkError(
                     f"{self._path} has lines that this crawl did not write; move it away, or use another file"
                 )
-            # A missing file was removed on purpose: start a new one.
+            # A file that is missing was removed on purpose, so a new one is started.
             self._file.truncate(min(position, length))
         except OSError as error:
             raise SinkError(f"{self._path} cannot be written: {os.strerror(error.errno or 0)}") from None
 
     def _lock(self, file: IO[bytes]) -> None:
-        """In a thread, because no file lock has a timeout."""
+        """Lock the file in a thread, because no file lock has a timeout."""
         end = time.monotonic() + LOCK_TIMEOUT_SECONDS
         while True:
             try:

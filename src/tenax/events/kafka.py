@@ -1,8 +1,8 @@
 """Events to Kafka: acknowledged by every replica, in order for each URL, at least once.
 
-The producer is librdkafka's, idempotent: retries neither duplicate nor reorder messages. An unavailable broker is
-waited for as long as it takes; meanwhile events stay in the database. Events that a killed run had sent without moving
-its cursor are sent again: readers recognize them by `seq`.
+The producer is librdkafka's. It is idempotent: retries neither duplicate nor reorder messages. While no broker is
+available, events wait in the database, for as long as it takes. If a run was killed after it had sent events and before
+it moved its cursor, the events are sent again; readers recognize them by `seq`.
 
 Batches are compressed with gzip, the one codec that every Kafka client has, in any language. It costs more than others,
 and runs in librdkafka's own thread.
@@ -35,11 +35,11 @@ log = logger(__name__)
 POLL_SECONDS = 0.1
 METADATA_TIMEOUT_SECONDS = 5.0
 RETRY_DELAYS_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
-"""Between attempts after a refusal that an operator may fix."""
+"""Waits between attempts after a refusal that an operator can correct."""
 MAX_MESSAGE_BYTES = 1_000_000
-"""The brokers' default limit; the rest of a megabyte is for the headers."""
+"""The brokers' default limit. The rest of a megabyte is for the headers."""
 GZIP_LEVEL = 1
-"""The fastest: the default level costs three times as much for little gain."""
+"""The fastest level. The default level costs three times as much and gains little."""
 MAX_SMALL_TEXT_CHARS = 1000
 """Characters of title and description in the event of a page that is too large for Kafka."""
 _SERVERS_PATTERN = re.compile(r"[\w.\[\]:-]+:[0-9]{1,5}(,[\w.\[\]:-]+:[0-9]{1,5})*")
@@ -51,10 +51,10 @@ class Message(NamedTuple):
 
 
 class KafkaProducer:
-    """Sends messages and tracks which of them every replica has. For one event loop."""
+    """Sends messages, and tracks which of them every replica has. For one event loop."""
 
     def __init__(self, servers: str, max_message_bytes: int = MAX_MESSAGE_BYTES, compression: str = "gzip") -> None:
-        """`compression` must be a codec that every reader has: some have only gzip."""
+        """`compression` must be a codec that every reader has. Some readers have only gzip."""
         _check_servers(servers)
         from confluent_kafka import KafkaException, Producer
 
@@ -85,7 +85,7 @@ class KafkaProducer:
         self._thread.start()
 
     async def check_broker(self) -> bool:
-        """Whether a broker answers now; logs a warning when none does, because everything else only waits."""
+        """Whether a broker answers now. Logs a warning if none does, because everything else only waits."""
         from confluent_kafka import KafkaException
 
         try:
@@ -96,7 +96,8 @@ class KafkaProducer:
         return True
 
     async def send(self, topic: str, messages: Sequence[tuple[bytes, bytes]]) -> list[KafkaError | None]:
-        """Send them in order; for each, None when every replica has it, or why it will never be accepted."""
+        """Send the messages in order. The result for each is None when every replica has it, or why it will never be
+        accepted."""
         batch = _Batch(self._loop, len(messages))
         for number, (key, value) in enumerate(messages):
             await self._produce(topic, key, value, batch, number)
@@ -116,14 +117,14 @@ class KafkaProducer:
                 self._producer.produce(topic, value, key, on_delivery=on_delivery)
                 return
             except BufferError:
-                # librdkafka's queue is full: Kafka is slower than we are, or unavailable.
+                # librdkafka's queue is full: Kafka is slower than this process, or is unavailable.
                 await asyncio.sleep(POLL_SECONDS)
             except KafkaException as error:
                 batch.record_delivery(number, error.args[0])
                 return
 
     async def close(self) -> None:
-        """End now; messages without acknowledgement may or may not arrive."""
+        """End now. Messages that were not acknowledged may or may not arrive."""
         self._stop_requested.set()
         await asyncio.to_thread(self._thread.join)
         self._producer.purge()
@@ -134,7 +135,7 @@ class KafkaProducer:
             self._producer.poll(POLL_SECONDS)
 
     def _on_error(self, error: KafkaError) -> None:
-        """Called from the thread too, for every broken connection; logged once per outage."""
+        """Called for every broken connection, also from the thread. Logged once per outage."""
         with self._error_lock:
             if self._is_unavailable:
                 return
@@ -143,7 +144,7 @@ class KafkaProducer:
 
 
 class _Batch:
-    """Messages sent together; completed from the producer's thread."""
+    """Messages that are sent together. The producer's thread completes the batch."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, count: int) -> None:
         self._loop = loop
@@ -168,7 +169,7 @@ class _Batch:
 
 
 class KafkaSink:
-    """Writes every page to one topic, keyed by the URL's hash: the events of a URL stay in order."""
+    """Writes every page to one topic, keyed by the hash of the URL, so that the events of a URL stay in order."""
 
     name = "kafka"
 
@@ -180,7 +181,7 @@ class KafkaSink:
         max_message_bytes: int = MAX_MESSAGE_BYTES,
         compression: str = "gzip",
     ) -> None:
-        """Raises `ConfigError` at once when these servers are invalid, even if the sink is never opened."""
+        """Raises `ConfigError` at once if these servers are invalid, even if the sink is never opened."""
         _check_servers(servers)
         self._compression = compression
         self._servers = servers
@@ -247,7 +248,7 @@ def _is_too_large(error: KafkaError) -> bool:
 
 
 def _truncate_page(page: Page) -> Page:
-    """A page that any broker accepts: without its texts, and with the rest shortened to what identifies it."""
+    """A page that any broker accepts: without its texts, and with other fields shortened to what identifies it."""
     return msgspec.structs.replace(
         page,
         text="",
@@ -262,7 +263,7 @@ def _truncate_page(page: Page) -> Page:
     )
 
 
-# librdkafka logs every broken connection; `_on_error` logs what operators need.
+# librdkafka logs every broken connection. `_on_error` logs what operators need.
 _NULL_LOGGER = logging.getLogger("tenax.kafka.librdkafka")
 _NULL_LOGGER.addHandler(logging.NullHandler())
 _NULL_LOGGER.propagate = False

@@ -1,7 +1,7 @@
 """Events to a Redis stream: in order, at least once.
 
-Each entry has the fields `seq`, `url` and `event`, the page as a line of JSON. A Redis that is unavailable, full or
-starting is waited for as long as it takes; meanwhile events stay in the database.
+Each entry has the fields `seq`, `url` and `event`, the page as a line of JSON. While Redis is unavailable, full or
+starting, events wait in the database, for as long as it takes.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ log = logger(__name__)
 ANSWER_SECONDS = 15.0
 CONNECT_SECONDS = 5.0
 RETRY_DELAYS_SECONDS = (0.1, 0.5, 1.0, 2.0, 5.0)
-"""Between attempts to write to Redis."""
+"""Waits between attempts to write to Redis."""
 MAX_BATCH_BYTES = 4 * 1024 * 1024
-"""Sent at once, about: Redis holds it twice, and serves nobody else meanwhile."""
+"""About how much is sent at once. Redis holds a batch twice, and serves no other client meanwhile."""
 
 Entry = dict[bytes | bytearray | memoryview | str | int | float, bytes | bytearray | memoryview | str | int | float]
-"""The type of the library."""
+"""The type that the library uses."""
 
 
 class RedisSink:
@@ -40,7 +40,7 @@ class RedisSink:
     name = "redis"
 
     def __init__(self, url: str, stream: str, with_text: bool, max_entries: int = 0) -> None:
-        """`max_entries`: about how many the stream keeps; 0: all. Raises `ConfigError` for an invalid URL."""
+        """`max_entries`: about how many entries the stream keeps; 0: all. Raises `ConfigError` for an invalid URL."""
         self._redis = _create_client(url)
         self._masked_url = mask_server_url(url, hides_user=True)
         self._stream = stream
@@ -80,7 +80,7 @@ class RedisSink:
             await self._redis.aclose()
 
     async def _add_entries(self, entries: Sequence[Entry]) -> None:
-        """Append all at once or none, and retry until Redis acknowledges them."""
+        """Append all entries or none. Retry until Redis acknowledges them."""
         from redis.exceptions import RedisError
 
         tries = 0
@@ -92,7 +92,7 @@ class RedisSink:
                             pipe.xadd(self._stream, entry, maxlen=self._max_entries, approximate=True)
                         await pipe.execute()
             except (RedisError, OSError) as error:
-                if tries:  # the first failure may only be an idle connection that was closed
+                if tries:  # the first failure may only mean that an idle connection was closed
                     self._log_unavailable(error)
                 await asyncio.sleep(RETRY_DELAYS_SECONDS[min(tries, len(RETRY_DELAYS_SECONDS) - 1)])
                 tries += 1
@@ -114,7 +114,7 @@ class RedisSink:
 
 
 def _split_batches(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """In order, in batches of about `MAX_BATCH_BYTES`."""
+    """The entries in order, in batches of about `MAX_BATCH_BYTES`."""
     portion: list[Entry] = []
     size = 0
     for entry in entries:
@@ -151,5 +151,5 @@ def _create_client(url: str) -> Redis:
 
 
 def _error_text(error: Exception) -> str:
-    """In one line."""
+    """The message of the error in one line."""
     return mask_text(str(error) or type(error).__name__).splitlines()[0].rstrip(".")

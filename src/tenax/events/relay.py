@@ -15,12 +15,13 @@ log = logger(__name__)
 
 EVENT_BATCH_SIZE = 500
 EVENTS_PER_ROUND = EVENT_BATCH_SIZE // 2
-"""Events that a pause should let pile up at most. The newest ones are in memory; older ones must be read and unpacked
-from the database again."""
+"""About how many events may collect during a pause. The newest events are in memory; older ones must be read and
+unpacked from the database again."""
 DRAIN_SECONDS = 10.0
-"""How long a sink that accepts nothing is waited for at the end; the rest stays in the database."""
+"""How long the relay waits at the end for a sink that accepts nothing. The other events stay in the database."""
 LEADER_CHECK_SECONDS = 2.0
-"""How often a follower checks whether it is the leader, and a leader that waits for its sink whether it still is."""
+"""How often a follower checks whether it has become the leader, and a leader that waits for its sink whether it still
+is."""
 
 
 class Relay:
@@ -36,7 +37,7 @@ class Relay:
         *,
         is_shared: bool = False,
     ) -> None:
-        """`is_shared`: others have the same sink, so remaining events may be left to them at the end."""
+        """`is_shared`: other processes have the same sink, so remaining events may be left to them at the end."""
         self._outbox = outbox
         self._sink = sink
         self._pause_seconds = pause_seconds
@@ -50,18 +51,20 @@ class Relay:
 
     @property
     def name(self) -> str:
-        """The name of its sink, in the database."""
+        """The name of the sink in the database."""
         return self._sink.name
 
     async def open(self) -> None:
-        """Register the cursor of this sink; a new one begins with the first event. Raises `SinkError` when this
-        process is the leader and cannot use it.
+        """Register the cursor of this sink. A new cursor begins with the first event.
+
+        Raises `SinkError` if this process is the leader and cannot use the sink.
         """
         await self._outbox.subscribe(self._sink.name)
         await self._check_leadership()
 
     async def run(self) -> None:
-        """Write events until stopped; what is committed by then is written too, unless the sink is unavailable."""
+        """Write events until stopped. Events that were committed by then are written too, unless the sink is
+        unavailable."""
         working = asyncio.ensure_future(self._relay_events())
         ending = asyncio.ensure_future(self._stop_requested.wait())
         try:
@@ -98,7 +101,8 @@ class Relay:
                 await self._pause(pause_seconds)
 
     async def _check_leadership(self) -> bool:
-        """Whether this process is the leader. A new leader continues at the cursor; a former one closes the sink."""
+        """Whether this process is the leader. A new leader continues at the cursor. A process that has lost the lead
+        closes the sink."""
         leads = await self._outbox.is_leader(self._sink.name)
         if leads and not self._is_leader:
             self._cursor = await self._outbox.subscribe(self._sink.name)
@@ -115,7 +119,7 @@ class Relay:
         await self._sink.close()
 
     async def _send_all(self) -> None:
-        """Write all events so far, as long as this process is the leader."""
+        """Write all events so far, while this process is the leader."""
         while events := await self._outbox.events(self._cursor.seq, EVENT_BATCH_SIZE):
             if not await self._send_batch(events):
                 return
@@ -124,8 +128,8 @@ class Relay:
                 return
 
     async def _send_batch(self, events: Sequence[Event]) -> bool:
-        """False when another process became the leader before the sink accepted them: ours must not come after its
-        newer ones."""
+        """False if another process became the leader before the sink accepted the events: they must not come after
+        newer ones of that process."""
         writing = asyncio.ensure_future(self._sink.write(events))
         try:
             while not (await asyncio.wait((writing,), timeout=self._leader_check_seconds))[0]:
@@ -147,5 +151,5 @@ class Relay:
 
 
 def round_pause(max_seconds: float, sent: int, seconds: float) -> float:
-    """The pause until the next round, when `sent` events were written in this one, `seconds` after the one before."""
+    """The pause until the next round. `sent` events were written in this round, `seconds` after the round before."""
     return min(max_seconds, seconds * EVENTS_PER_ROUND / sent) if sent > 0 else max_seconds

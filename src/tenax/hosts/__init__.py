@@ -1,20 +1,17 @@
 """Hosts: the state of one scheme, name and port, and when it may be requested next.
 
-A `HostRecord` is the whole state of a host: its robots.txt, pace, backoff, counts of pages and failures. The database
-stores it; while visits are in flight the newest copy is here.
+A `HostRecord` is the whole state of a host: its robots.txt, pace, backoff, and counts of pages and failures. The
+database stores it. While visits are in flight, the newest copy is kept here. Promises:
 
-Promises:
-
-- **At its pace, and not more at once than its connections.** `next_at` in the record is the earliest start of the next
-  request. It is counted from the arrival of the headers of the last answer, so the gap that the server sees is never
-  shorter than the pace.
+- **Pace and connections.** `next_at` in the record is the earliest start of the next request. It is counted from the
+  arrival of the headers of the last response, so the server never sees a shorter gap than the pace.
 - **A backoff is a time, not a sleep.** A 429, an outage or an unreachable robots.txt moves `next_at` forward and gives
-  the reason in `backoff_reason`. Nothing waits in a slot; the database does not serve the host before then.
-- **A backoff is never shortened**, for example by a late answer of an earlier request.
+  the reason in `backoff_reason`. The database does not hand out tasks of the host before that time.
+- **A backoff is never shortened**, for example by a late response to an earlier request.
 - **One rate limit for all crawls of a machine.** A `RateLimiter` is asked before every request. It knows the requests
-  of other crawls, and their hosts' demands: to stay away (429, Retry-After), or to come less often. The permits of a
+  of other crawls, and what their hosts demand: to stay away (429, Retry-After), or to come less often. The permits of a
   killed crawl expire after `busy_seconds` at the latest.
-- **robots.txt by RFC 9309.** Rules are obeyed, 4xx means there are none, no answer means no requests.
+- **robots.txt by RFC 9309.** Rules are obeyed, 4xx means that there are no rules, no response means no requests.
 
 `robots` and `rules` are pure; `records` keeps the records of active hosts in memory. There are three rate limiters:
 `limiter.process` limits this process alone, `limiter.machine` all processes of this user, and `redis.limiter` workers
@@ -33,21 +30,24 @@ class Hosts(Protocol):
     """The records of the hosts being visited, shared by all visits in flight."""
 
     async def acquire(self, record: HostRecord) -> HostRecord:
-        """Begin a visit: the newer of this record, from its claim, and ours. Each `acquire` needs one `release`."""
+        """Begin a visit. Returns the newer of two records: this one, from the claim, and the one in memory.
+
+        Each `acquire` needs one `release`.
+        """
 
     def get(self, origin: str) -> HostRecord | None:
-        """The record in memory; None when no visit is in flight and the host was not seen recently."""
+        """The record in memory; None if no visit is in flight and the host was not seen recently."""
 
     async def store(self, before: HostRecord, after: HostRecord, attempt: int = 0) -> HostRecord | None:
-        """Replace the record `before`, which is the one in memory if there is one, by `after`.
+        """Replace the record `before` by `after`. `before` is the record in memory, if there is one.
 
-        Where records are shared, another worker may have been faster. Then nothing is stored, and its record is
-        returned: make the same change to that one and try again. `attempt` counts these; enough of them are stored
-        anyway.
+        Where records are shared, another worker may have stored a newer record. Then nothing is stored, and that record
+        is returned: make the same change to it and try again. `attempt` counts these tries; after enough of them the
+        record is stored in any case.
         """
 
     def release(self, origin: str) -> None:
-        """End a committed visit: its result is in the database, and the record may be dropped here."""
+        """End a visit that was committed. The database has its result, so the record may be dropped here."""
 
 
 class Permit(Value, frozen=True):
@@ -58,7 +58,7 @@ class Permit(Value, frozen=True):
     pace_seconds: float
     """Minimum time before the next request; 0: no limit, and nothing is recorded."""
     busy_seconds: float = 0.0
-    """How long the permit lasts at most while the request is in flight; 0: requests may overlap, only their starts are
+    """Maximum duration of the permit while the request is in flight. 0: requests may overlap, and only their starts are
     a pace apart."""
 
 
@@ -68,22 +68,22 @@ def host_key(origin: str) -> str:
 
 
 class RateLimiter(Protocol):
-    """Decides who may send a request to a host or an address. No call waits until a permit is free; only Redis is
-    waited for."""
+    """Decides who may send a request to a host or an address. No call waits for a permit to become free; a call waits
+    only for Redis."""
 
     async def acquire(self, permits: Sequence[Permit], now: float) -> float:
-        """Take all of these permits or none: returns `now` when they were taken, else the earliest time to try again.
+        """Take all of these permits or none. Returns `now` if they were taken, else the earliest time to try again.
 
-        That time is a guess while another request is in flight: it may be answered sooner.
+        While another request is in flight, that time is an estimate: the response may come sooner.
         """
 
     async def release(self, permits: Sequence[Permit], answered_at: float) -> None:
-        """The request was answered: the next may start a pace later."""
+        """The request was answered; the next request may start a pace later."""
 
     async def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
-        """Block a host until this time, on its demand, even if requests end meanwhile.
+        """Block a host until this time, because the host demands it, even if requests end meanwhile.
 
-        Until some minutes later, other crawls keep this pace if theirs is faster.
+        Other crawls keep this pace, if theirs is faster, until some minutes after that time.
         """
 
     async def close(self) -> None: ...

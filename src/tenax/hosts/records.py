@@ -12,9 +12,10 @@ MAX_ROBOTS_CHARS = 16 * 1024 * 1024
 
 
 class MemoryHosts:
-    """Keeps every host with a visit in flight, and the hosts seen last.
+    """Keeps the record of every host with a visit in flight, and of the hosts seen last.
 
-    The latter are limited in number and in total robots.txt size: one may have half a million characters.
+    The latter are limited in number and in the total size of their robots.txt, because one file may have half a million
+    characters.
     """
 
     def __init__(self, capacity: int = MAX_IDLE_HOSTS, robots_chars: int = MAX_ROBOTS_CHARS) -> None:
@@ -28,7 +29,8 @@ class MemoryHosts:
     def acquire(self, record: HostRecord) -> HostRecord:
         origin = record.origin
         known = self._busy.get(origin) or self._remove_idle(origin)
-        # `next_at` only grows, so the later one is newer. On a tie ours may have a newer robots.txt.
+        # `next_at` only grows, so the later one is newer. If they are equal, the record in memory may have a newer
+        # robots.txt.
         newest = record if known is None or record.next_at > known.next_at else known
         self._in_flight[origin] += 1
         self._busy[origin] = newest

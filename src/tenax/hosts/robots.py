@@ -1,7 +1,7 @@
-"""robots.txt by RFC 9309: how an answer is parsed, how long it is valid, and what it allows.
+"""robots.txt by RFC 9309: how a response is parsed, how long it is valid, and what it allows.
 
-`protego` matches the rules (longest match in octets, a tie allows, `*` and `$`). `_normalize_rules` rewrites beforehand
-what it parses differently from the RFC. Long files get an index of their rules.
+`protego` matches the rules (longest match in octets, a tie allows, `*` and `$`). Where it parses differently from the
+RFC, `_normalize_rules` rewrites the file first. The rules of long files are indexed.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from tenax.model import Failed, FailureKind, HostRecord, RobotsCopy, RobotsVerdi
 
 PRODUCT_TOKEN = "tenax"
 OUR_NAMES = frozenset({PRODUCT_TOKEN})
-"""Names that address us in a robots.txt when no other User-Agent is sent; see `product_token`."""
+"""Names by which a robots.txt addresses us when no other User-Agent is sent; see `product_token`."""
 MAX_ROBOTS_BYTES = 500 * 1024
-"""RFC 9309, 2.5: at least this much of a file counts; here, exactly this much."""
+"""RFC 9309, 2.5 requires that at least this much of a file is used. We use exactly this much."""
 MAX_ROBOTS_REDIRECTS = 5
-"""RFC 9309, 2.3.1.2: followed this often, across hosts too; beyond, the file counts as unavailable."""
+"""RFC 9309, 2.3.1.2: at most this many redirects are followed, across hosts too. With more, the file counts as
+unavailable."""
 
 _MAX_LINE_CHARS = 16 * 1024
 _MAX_UNINDEXED_RULES = 100
 _MAX_UNINDEXED_WILDCARDS = 1_000
-"""Files up to this size are matched by protego, which takes microseconds."""
+"""Files with fewer wildcards are matched by protego, which takes microseconds."""
 
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")
 # Characters that Python's splitlines() also splits at, and bytes that were not UTF-8.
@@ -47,21 +48,21 @@ _BROWSER_NAMES = frozenset({
     "applewebkit", "chrome", "chromium", "crios", "edg", "edge", "firefox", "fxios", "gecko", "headlesschrome", "khtml",
     "like", "mobile", "mozilla", "msie", "opera", "opr", "presto", "safari", "trident", "version",
 })  # fmt: skip
-"""Products in the User-Agent of browsers; a crawler that looks like one adds its own."""
+"""Products in the User-Agent of browsers. A crawler that imitates a browser adds its own product."""
 
 
 class RobotsAnswer(Value, frozen=True):
-    """The answer to /robots.txt, after redirects."""
+    """The response to /robots.txt, after redirects."""
 
     status: int
     body: bytes = b""
     content_type: str = ""
     retry_after_seconds: float | None = None
-    """For a 429 or 503: the host's Retry-After, already capped."""
+    """The host's Retry-After with a 429 or 503, already limited."""
 
 
 class RobotsUnreachable(Value, frozen=True):
-    """No usable answer: a network error, a decompression bomb, a forbidden address."""
+    """No usable response: a network error, a decompression bomb, a forbidden address."""
 
     why: str
 
@@ -78,7 +79,7 @@ RobotsResult = RobotsAnswer | RobotsUnreachable | RobotsRedirectFailed
 def make_robots_copy(
     result: RobotsResult, previous: RobotsCopy | None, politeness: PolitenessConfig, now: float
 ) -> RobotsCopy:
-    """The copy to store. Without an answer, the last good copy is used while it is young enough."""
+    """The copy to store. If there is no response, the last good copy is used while it is young enough."""
     fresh_until = now + politeness.robots_ttl_seconds
     match result:
         case RobotsRedirectFailed(status):
@@ -128,7 +129,8 @@ def decode_robots(body: bytes) -> str:
 
 
 def _first_lines(body: bytes) -> bytes:
-    """The first `MAX_ROBOTS_BYTES` bytes, up to the last complete line: a truncated rule would mean something else."""
+    """The first `MAX_ROBOTS_BYTES` bytes, up to the last complete line, because a truncated rule would mean something
+    else."""
     if len(body) <= MAX_ROBOTS_BYTES:
         return body
     head = body[:MAX_ROBOTS_BYTES]
@@ -151,10 +153,11 @@ def _is_html(answer: RobotsAnswer) -> bool:
 
 
 def product_token(user_agent: str) -> str:
-    """The name in this User-Agent by which a robots.txt may address us, in lower case; empty when there is none.
+    """The name in this User-Agent by which a robots.txt may address us, in lower case; empty if there is none.
 
-    It is the first product: `foobot` in `FooBot/1.0 (+url)`. If that is `Mozilla`, it is the first name after
-    `compatible;` in a comment, or else the first product, that is not a browser's; `mozilla` if there is none.
+    It is the first product: `foobot` in `FooBot/1.0 (+url)`. If the first product is `Mozilla`, it is the first name
+    after `compatible;` in a comment, or else the first product that is not a browser's. If there is neither, it is
+    `mozilla`.
     """
     words = map(_NAME.match, _COMMENT.sub(" ", user_agent).split())
     products = [word[0].lower() for word in words if word is not None and word[0]]
@@ -178,7 +181,8 @@ def _normalize_rules(text: str, names: frozenset[str]) -> tuple[str, bool]:
     - Lines end at CR, LF or CRLF only.
     - A User-agent line names a whole product token: `Tenax/2.0` matches us, `Ten` does not (protego accepts a prefix).
       Groups for any of our names are merged.
-    - Records unknown to the RFC must not end a group, so they are removed. Crawl-delay is kept: we obey it.
+    - Records that the RFC does not know must not end a group, so they are removed. Crawl-delay is kept, because we obey
+      it.
     """
     lines = []
     has_allow = False
@@ -211,8 +215,8 @@ class Robots:
         self._index = _build_index(self._rules)
 
     def __del__(self) -> None:
-        # The parser contains reference cycles, which the next full garbage collection would free: in a crawl once in
-        # many hours, with the rules of very many hosts by then.
+        # The parser has reference cycles, which only the next full garbage collection frees. A crawl makes one in many
+        # hours, and by then has the rules of very many hosts.
         vars(self._rules).clear()
 
     def can_fetch(self, url: str) -> bool:
@@ -232,7 +236,8 @@ class Robots:
 
 
 def _build_index(rules: Protego) -> RuleIndex | None:
-    """The index of a long file, from protego's parsed patterns: quoted like URLs, those with precedence first."""
+    """The index of a long file. It has protego's parsed patterns, which are quoted like URLs, those with precedence
+    first."""
     ours = rules._get_matching_rule_set(PRODUCT_TOKEN)
     if ours is None:
         return None
@@ -246,7 +251,10 @@ def _build_index(rules: Protego) -> RuleIndex | None:
 
 
 class _DisallowAll(Robots):
-    """Unreachable: complete disallow (RFC 9309, 2.3.1.4). Not a rule of the host, so `is_all_disallowed` is false."""
+    """The rules of an unreachable robots.txt: complete disallow (RFC 9309, 2.3.1.4).
+
+    The host has not set this rule, so `is_all_disallowed` is false.
+    """
 
     def __init__(self) -> None:
         super().__init__("")
@@ -261,7 +269,7 @@ class _DisallowAll(Robots):
 _NO_RULES = Robots("")
 _DISALLOW_ALL = _DisallowAll()
 _CACHE_CHARS = 4 * 1024 * 1024
-"""Total size of the files whose rules stay parsed. Parsed, a file takes ten times its size: about 40 MB in all."""
+"""Total size of the files whose rules stay parsed. Parsed rules take ten times the size of the file, so about 40 MB."""
 
 
 def robots_rules(copy: RobotsCopy, names: frozenset[str] = OUR_NAMES) -> Robots:
@@ -274,7 +282,7 @@ def robots_rules(copy: RobotsCopy, names: frozenset[str] = OUR_NAMES) -> Robots:
 
 
 class RobotsCache:
-    """LRU cache of parsed rules, bounded by the total length of their texts, because one may be huge."""
+    """LRU cache of parsed rules, limited by the total length of their texts, because one text may be very long."""
 
     def __init__(self, max_chars: int = _CACHE_CHARS) -> None:
         self._max_chars = max_chars
@@ -306,7 +314,7 @@ def apply_robots(
 ) -> HostRecord:
     """The record with this robots.txt, which may address us by any of these names.
 
-    If it is unreachable, the host backs off until the next attempt to fetch it.
+    If robots.txt is unreachable, the host backs off until the next attempt to fetch it.
     """
     robots = robots_rules(copy, names)
     record = msgspec.structs.replace(
@@ -321,8 +329,11 @@ def apply_robots(
 
 
 def robots_failure(copy: RobotsCopy) -> Failed | None:
-    """A server error on robots.txt as a failure of its host: it counts towards an outage like that of a page. A 429
-    does not: the host is up."""
+    """A server error on robots.txt, as a failure of the host: it counts towards an outage like a server error on a
+    page.
+
+    A 429 does not count, because the host is up.
+    """
     if copy.verdict is not RobotsVerdict.UNREACHABLE or copy.http_status is None or copy.http_status < 500:
         return None
     why = f"robots.txt: HTTP {copy.http_status}"
@@ -339,8 +350,8 @@ def extend_robots_expiry(
 ) -> RobotsCopy:
     """The copy, valid until after the next request that follows the `requests` of this visit.
 
-    Otherwise a host with an hour or a day between requests would get only robots.txt requests. An old copy that
-    replaces an unreachable one is not extended beyond its limit.
+    Otherwise a host with an hour or a day between requests would get only requests for robots.txt. An old copy that
+    replaces an unreachable robots.txt is not extended beyond its limit.
     """
     delay = robots_rules(copy, names).crawl_delay(politeness.max_crawl_delay_seconds)
     pace = pace_seconds(msgspec.structs.replace(record, crawl_delay_seconds=delay), politeness)
@@ -353,8 +364,11 @@ def extend_robots_expiry(
 
 
 def shorten_robots_retry(copy: RobotsCopy, record: HostRecord, fetch: FetchConfig, now: float) -> RobotsCopy:
-    """The copy of an unreachable robots.txt, retried like any failed request: the first failures in a row may be
-    temporary. After the attempts of one URL, the wait is that of an unreachable robots.txt."""
+    """The copy of an unreachable robots.txt, with the time of the next try.
+
+    The first failures in a row may be temporary, so they are retried like any failed request. After the attempts of one
+    URL, the wait is that of an unreachable robots.txt.
+    """
     failures = record.failures_in_a_row
     if copy.verdict is not RobotsVerdict.UNREACHABLE or failures + 1 >= fetch.max_attempts:
         return copy

@@ -1,7 +1,7 @@
 """An index of the rules of a long robots.txt, so that a URL is compared with few of them.
 
-A linear scan gives the same results. A file may have tens of thousands of rules, each with wildcards: 500 KiB of them
-cost tens of milliseconds for every URL, in the main process.
+The results are those of a linear scan. A file may have tens of thousands of rules with wildcards. Comparing every URL
+with 500 KiB of rules would take tens of milliseconds, in the main process.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from heapq import merge
 from typing import Final, NamedTuple
 
 MAX_COMPARISONS: Final = 2_000
-"""Limit on failed comparisons of a URL with parts of rules. No honest file comes near; beyond it, access is refused."""
+"""Maximum failed comparisons of a URL with parts of rules; beyond it, the URL is disallowed. No honest file comes near.
+"""
 
 _GRAM_CHARS: Final = 4
 _MAX_GRAMS: Final = 32
@@ -21,15 +22,15 @@ _STARS = re.compile(r"\*+")
 
 
 class _WildcardRule(NamedTuple):
-    """A rule with `*`: its literal parts must follow each other in a path, the first at its start."""
+    """A rule with `*`. Its literal parts must follow each other in a path; the first one must be at the start."""
 
     parts: tuple[str, ...]
     chars: int
     is_anchored: bool
-    """The last part must be at the path's end."""
+    """Whether the last part must be at the end of the path."""
 
     def match(self, path: str) -> tuple[bool, int]:
-        """Whether it matches, and how many comparisons were made."""
+        """Whether the path matches, and how many comparisons were made."""
         if self.chars > len(path) or not path.startswith(self.parts[0]):
             return False, 1
         at = len(self.parts[0])
@@ -49,13 +50,13 @@ class RuleIndex:
     """Patterns of a robots.txt, indexed by prefix, and by a few letters that a path must contain."""
 
     def __init__(self, rules: Iterable[tuple[str, bool]]) -> None:
-        """`rules`: patterns, and whether they allow, longest first; of two that match the earlier one applies."""
+        """`rules` are patterns with whether they allow, longest first. If two match, the earlier one applies."""
         self._allows: list[bool] = []
         self._prefixes = _PrefixRules()
         self._exact: dict[str, int] = {}
         self._wildcards: dict[int, _WildcardRule] = {}
         self._by_gram: dict[str, list[int]] = {}
-        """Rules with wildcards in order, each under one piece of text that a matching path must contain."""
+        """Rules with wildcards in order, each under one piece of text that every matching path contains."""
         self.comparisons = 0
         """Comparisons with wildcard rules for the last URL."""
         seen: set[str] = set()
@@ -79,7 +80,7 @@ class RuleIndex:
         is_anchored = pattern.endswith("$")
         parts = tuple(_STARS.sub("*", pattern[:-1] if is_anchored else pattern).split("*"))
         self._wildcards[rank] = _WildcardRule(parts, sum(map(len, parts)), is_anchored)
-        # Under the least used one: few paths contain it. Every path contains a slash.
+        # Under the least used piece, because few paths contain it. Every path contains a slash.
         grams = _grams(parts, min(max(map(len, parts)), _GRAM_CHARS))
         gram = min((gram for gram in grams if gram != "/"), key=self._gram_count, default="")
         self._by_gram.setdefault(gram, []).append(rank)
@@ -117,7 +118,7 @@ class _PrefixRules:
         self.ranks: dict[str, int] = {}
         self._sorted: list[str] = []
         self._parents: list[int] = []
-        """For each pattern the index of its longest proper prefix; -1 for none."""
+        """For each pattern, the index of its longest proper prefix; -1: none."""
 
     def build(self) -> None:
         """Call after all patterns are added."""
@@ -130,7 +131,8 @@ class _PrefixRules:
             open_ones.append(number)
 
     def longest_match(self, path: str, default: int) -> int:
-        """The rank of the longest prefix. All patterns sorted between it and the path begin with it, too."""
+        """The rank of the longest prefix. All patterns that sort between this prefix and the path begin with the
+        prefix."""
         number = bisect_right(self._sorted, path) - 1
         while number >= 0 and not path.startswith(self._sorted[number]):
             number = self._parents[number]
@@ -140,7 +142,7 @@ class _PrefixRules:
 def _grams(parts: Sequence[str], size: int) -> Iterator[str]:
     """Some substrings of this length of the literal parts."""
     left = _MAX_GRAMS if size else 0
-    for part in reversed(parts):  # rules of one site share their beginnings
+    for part in reversed(parts):  # rules of one site have the same beginnings
         for at in range(min(len(part) - size + 1, left)):
             yield part[at : at + size]
             left -= 1

@@ -58,7 +58,7 @@ def host_after_visit(
     if requests == 0 and not isinstance(outcome, Failed):
         return record
     if is_unknown_host(outcome):
-        requests = max(requests - 1, 0)  # the last one was never sent
+        requests = max(requests - 1, 0)  # the last request was never sent
     if isinstance(outcome, Failed) and outcome.kind is FailureKind.PROXY:
         return _finish_requests(
             _after_proxy_failure(record, outcome, answered_at, site), answered_at, requests, site.politeness
@@ -83,13 +83,13 @@ def host_after_probe(
 
 
 def _after_proxy_failure(record: HostRecord, failed: Failed, now: float, site: SiteConfig) -> HostRecord:
-    """No proxy reached the host: it is not at fault, and backs off when all proxies refused."""
+    """The record after no proxy reached the host. The host is not at fault; it backs off if all proxies declined."""
     asked = allowed_retry_after(failed.retry_after_seconds, site.fetch)
     return start_backoff(record, now + asked, failed.why) if asked else record
 
 
 def _defer_host(record: HostRecord, until: float, now: float) -> HostRecord:
-    """Another crawl has the permit until then: the other tasks of the host are not tried either."""
+    """The record while another crawl has the permit. The other tasks of the host are not tried either until then."""
     if until <= record.next_at:
         return record
     why = record.backoff_reason if record.next_at > now else ""
@@ -99,7 +99,8 @@ def _defer_host(record: HostRecord, until: float, now: float) -> HostRecord:
 def _finish_requests(
     record: HostRecord, now: float, requests: int, politeness: PolitenessConfig, outcome: Outcome | None = None
 ) -> HostRecord:
-    """The next request is a pace away for each request sent, or after the backoff."""
+    """The record after these requests. The next request may start a pace later for each of them, or after the
+    backoff."""
     return msgspec.structs.replace(
         record,
         next_at=max(record.next_at, now + pace_seconds(record, politeness) * requests),
@@ -110,7 +111,7 @@ def _finish_requests(
 
 
 class HostPace:
-    """Called at every claim; site settings are cached lookups."""
+    """The pace and connections of hosts. It is called at every claim, so site settings are cached look-ups."""
 
     def __init__(self, sites: Sites) -> None:
         self._sites = sites
@@ -119,7 +120,7 @@ class HostPace:
         return pace_seconds(host, self._sites.for_origin(host.origin).politeness)
 
     def connections(self, host: HostRecord, now: float) -> int:
-        """One while its robots.txt is unknown or it may be down: others wait for that answer."""
+        """One while robots.txt is unknown or the host may be down, because other requests must wait for that result."""
         knows_robots = host.robots is not None and host.robots.expires_at > now
         if should_probe(host) or not knows_robots:
             return 1
@@ -137,10 +138,11 @@ def usual_transport(record: HostRecord, now: float) -> TransportKind:
 def apply_transport_choice(
     record: HostRecord, outcome: Outcome, sent: SentRequests, learn_seconds: float
 ) -> HostRecord:
-    """A page confirms its transport. A reset moves the whole host to the other transport, until that fails, too.
+    """A page confirms the transport that fetched it. After a reset the whole host uses the other transport, until that
+    one fails too.
 
-    The whole host, not one URL: otherwise each of many URLs would be reset before the first is retried, and the host
-    would count as down.
+    The whole host, not one URL: otherwise each of many URLs would be reset before the first one is retried, and the
+    host would count as down.
     """
     now, transport = sent.answered_at, sent.transport
     if isinstance(outcome, Fetched):
@@ -161,7 +163,7 @@ def _set_transport(record: HostRecord, transport: TransportKind, now: float, lea
 
 # ---- the breaker ------------------------------------------------------------------------------------------
 
-# One of these may be caused by the page; several in a row are caused by the host.
+# A single one may be caused by the page; several in a row are caused by the host.
 _AMBIGUOUS_FAILURES = frozenset(
     {
         FailureKind.SERVER_ERROR,
@@ -171,10 +173,11 @@ _AMBIGUOUS_FAILURES = frozenset(
         FailureKind.RESET,
     }
 )
-# These say nothing about the host: an internal error, or there is no such host.
+# These say nothing about the host: our own error, or a host name that does not exist.
 _IGNORED_FAILURES = frozenset({FailureKind.INTERNAL, FailureKind.DNS})
 BREAKER_JITTER = 0.1
-"""A backoff is up to this share longer, within the maximum: hosts that failed together are not probed together."""
+"""A backoff is up to this share longer, within the maximum, so that hosts that failed together are not probed together.
+"""
 
 
 def should_probe(record: HostRecord) -> bool:
@@ -183,16 +186,16 @@ def should_probe(record: HostRecord) -> bool:
 
 
 def is_host_failure(outcome: Outcome) -> bool:
-    """Whether the failure is caused by the host, as far as known. A 429 is not: the host is up."""
+    """Whether the host caused the failure, as far as is known. It did not cause a 429, because it is up."""
     if not isinstance(outcome, Failed) or outcome.kind in (FailureKind.INTERNAL, FailureKind.RATE_LIMITED):
         return False
     return outcome.is_site_wide or outcome.kind in _AMBIGUOUS_FAILURES
 
 
 def attribute_failure(failed: Failed, record: HostRecord) -> Failed:
-    """A reset connection of a host that otherwise answers is a failure of the URL: it spends an attempt.
+    """A reset connection of a host that otherwise responds is a failure of the URL, so the URL spends an attempt.
 
-    `record` is the host before the failure. Several in a row still count towards an outage.
+    `record` is the host before the failure. Several resets in a row still count towards an outage.
     """
     is_well = record.page_count > 0 and not record.failures_in_a_row and not should_probe(record)
     is_own = failed.kind is FailureKind.RESET and failed.is_site_wide and is_well
@@ -202,17 +205,17 @@ def attribute_failure(failed: Failed, record: HostRecord) -> Failed:
 def apply_breaker(
     record: HostRecord, outcome: Outcome, now: float, site: SiteConfig, jitter: float, is_late: bool
 ) -> HostRecord:
-    """Failures count until the breaker opens; any answer resets the count.
+    """Failures count until the breaker opens; any response resets the count.
 
-    `is_late`: the answer came during a backoff, so it was requested before. It neither opens nor closes the breaker:
-    the probe decides.
+    `is_late`: the response came during a backoff, so its request was sent before. It neither opens nor closes the
+    breaker: the probe decides.
     """
     if isinstance(outcome, Failed) and is_host_failure(outcome):
         return _count_failure(record, outcome, now, site, jitter, is_late=is_late)
     if isinstance(outcome, (Deferred, Refused)) or (isinstance(outcome, Failed) and outcome.kind in _IGNORED_FAILURES):
         return record
     if should_probe(record) and not is_late:
-        return _pass_probe(record, site.hosts)  # a page counts as a probe
+        return _pass_probe(record, site.hosts)  # a page counts as a successful probe
     return msgspec.structs.replace(record, failures_in_a_row=0) if record.failures_in_a_row else record
 
 
@@ -248,7 +251,7 @@ def _increment_failures(record: HostRecord) -> HostRecord:
 def _open_breaker(
     record: HostRecord, why: str, retry_after: float, now: float, hosts: HostsConfig, jitter: float
 ) -> HostRecord:
-    """Each time it opens without closing in between, the backoff is longer."""
+    """The record with an open breaker. If the breaker opens again without having closed, the backoff is longer."""
     longer = record.breaker_backoff_seconds * hosts.breaker_factor if should_probe(record) else 0.0
     backoff = min(max(longer, hosts.breaker_first_seconds), hosts.breaker_max_seconds)
     record = msgspec.structs.replace(record, breaker="open", breaker_backoff_seconds=backoff, probes_passed=0)
@@ -270,7 +273,7 @@ def _pass_probe(record: HostRecord, hosts: HostsConfig) -> HostRecord:
 # ---- cooldown and retry budget ----------------------------------------------------------------------------
 
 _BLOCK_FAILURES = frozenset({FailureKind.BLOCKED, FailureKind.RATE_LIMITED})
-# An answer about the page: the host does not block us.
+# A response about the page, so the host does not block us.
 _UNBLOCKED_FAILURES = frozenset(
     {
         FailureKind.NOT_FOUND,
@@ -285,8 +288,9 @@ _UNBLOCKED_FAILURES = frozenset(
 def apply_cooldown(record: HostRecord, outcome: Outcome, now: float, hosts: HostsConfig) -> HostRecord:
     """Several blocks in a row, or one page that clearly blocks us, begin a cooldown.
 
-    After a cooldown a single further block begins the next one: only an unblocked answer resets the count. A few pages
-    within an hour that cost too much to extract begin one, too: each takes a reader from all other hosts.
+    After a cooldown, a single further block begins the next one: only a response that is not a block resets the count.
+    A few pages within an hour that cost too much to extract also begin a cooldown, because each of them takes a reader
+    away from all other hosts.
     """
     if isinstance(outcome, Failed) and outcome.kind is FailureKind.UNREADABLE:
         record = _count_unreadable(record, now, hosts)
@@ -304,7 +308,8 @@ def apply_cooldown(record: HostRecord, outcome: Outcome, now: float, hosts: Host
 
 
 def _count_unreadable(record: HostRecord, now: float, hosts: HostsConfig) -> HostRecord:
-    """With `unreadable_pages` of them within the window a cooldown begins, and another with each further one."""
+    """Count a page that costs too much. With `unreadable_pages` of them within the window a cooldown begins, and
+    another one with each further page."""
     since = now - hosts.unreadable_window_seconds
     times = sorted([at for at in record.unreadable_pages if at > since] + [now])[-hosts.unreadable_pages :]
     record = msgspec.structs.replace(record, unreadable_pages=tuple(times))
@@ -318,7 +323,7 @@ def _is_unblocked(outcome: Outcome) -> bool:
     return is_success(outcome) or (isinstance(outcome, Failed) and outcome.kind in _UNBLOCKED_FAILURES)
 
 
-# The host works: it answered, and the answer is final. Or the failure is internal.
+# Either the host works and its response is final, or the failure is our own.
 _FREE_FAILURES = frozenset(
     {
         FailureKind.NOT_FOUND,
@@ -333,7 +338,7 @@ _FREE_FAILURES = frozenset(
 
 
 def apply_retry_budget(record: HostRecord, outcome: Outcome, now: float, hosts: HostsConfig) -> HostRecord:
-    """A failure uses part of the budget; only time restores it."""
+    """Each failure uses part of the budget; only time restores it."""
     if not isinstance(outcome, Failed) or outcome.kind in _FREE_FAILURES or is_unknown_host(outcome):
         return record
     window = sorted([at for at in record.recent_failures if at > now - hosts.budget_window_seconds] + [now])

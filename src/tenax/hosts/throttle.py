@@ -1,4 +1,4 @@
-"""The pace of a host and its backoffs: slower after a 429, and no request before a time after failures."""
+"""The pace of a host and its backoffs: a slower pace after a 429, and no requests for a while after failures."""
 
 from __future__ import annotations
 
@@ -8,34 +8,35 @@ from tenax.config import FetchConfig, HostsConfig, PolitenessConfig, SiteConfig
 from tenax.model import Failed, FailureKind, Fetched, HostRecord, Outcome, Redirected, Unchanged
 
 MAX_REASON_CHARS = 200
-"""Limit on the reason, which may quote the server."""
+"""Maximum length of the reason, which may quote the server."""
 
 
 def is_backing_off(record: HostRecord, now: float) -> bool:
-    """Whether it waits for more than its pace. Answers that arrive meanwhile were requested before."""
+    """Whether the host waits for more than its pace. Responses that arrive meanwhile were requested before."""
     return record.next_at > now and bool(record.backoff_reason)
 
 
 def is_unknown_host(outcome: Outcome) -> bool:
-    """Its name does not exist: a failure of the URL. There is no host to back off from or to pace."""
+    """Whether the host name does not exist. This is a failure of the URL: there is no host to back off from."""
     return isinstance(outcome, Failed) and outcome.kind is FailureKind.DNS and not outcome.is_site_wide
 
 
 def start_backoff(record: HostRecord, until: float, why: str) -> HostRecord:
-    """Back off until this time, unless it does so for longer already: a backoff is never shortened."""
+    """Back off until this time, unless the host already backs off for longer: a backoff is never shortened."""
     if until <= record.next_at:
         return record
     return msgspec.structs.replace(record, next_at=until, backoff_reason=why[:MAX_REASON_CHARS])
 
 
 def retry_delay_seconds(attempt: int, fetch: FetchConfig, jitter: float) -> float:
-    """Doubles from the base up to the maximum, plus jitter, so that retries do not coincide."""
+    """The wait before a retry. It doubles from the base up to the maximum, plus jitter, so that retries do not
+    coincide."""
     wait = min(fetch.retry_base_seconds * 2.0 ** min(attempt, 30), fetch.retry_max_seconds)
     return wait * (1 + fetch.retry_jitter * jitter)
 
 
 def allowed_retry_after(retry_after_seconds: float | None, fetch: FetchConfig) -> float:
-    """The Retry-After that we obey; 0 when there is none."""
+    """The Retry-After that we obey; 0 if there is none."""
     return min(retry_after_seconds or 0.0, fetch.max_retry_after_seconds)
 
 
@@ -45,13 +46,13 @@ def format_seconds(seconds: float) -> str:
 
 
 MIN_RATE_PER_MINUTE = 1.0
-"""The lowest rate after any number of 429 answers."""
+"""The minimum rate after any number of 429 responses."""
 RECOVERY_FACTOR = 1.1
 JITTER = 0.1
 
 
 def pace_seconds(record: HostRecord, politeness: PolitenessConfig) -> float:
-    """Seconds between two requests to this host. A rate of 0 removes every limit except one set by a 429."""
+    """Seconds between two requests to this host. A rate of 0 removes every limit, except one that a 429 has set."""
     limited = 60 / record.rate_per_minute if record.rate_per_minute else 0.0
     return max(_usual_pace_seconds(record, politeness), limited)
 
@@ -63,8 +64,11 @@ def _usual_pace_seconds(record: HostRecord, politeness: PolitenessConfig) -> flo
 
 
 def shared_limits(record: HostRecord, politeness: PolitenessConfig) -> tuple[float, float] | None:
-    """The host's demands that other crawls cannot know: the end of its backoff after a 429, and the pace after it or by
-    its Crawl-delay. None: only the configured pace applies."""
+    """The demands of the host that other crawls cannot know.
+
+    These are the end of its backoff after a 429, and the pace after that backoff or by its Crawl-delay. None: only the
+    configured pace applies.
+    """
     if politeness.rate_per_second == 0:
         return None
     pace = pace_seconds(record, politeness)
@@ -73,14 +77,14 @@ def shared_limits(record: HostRecord, politeness: PolitenessConfig) -> tuple[flo
 
 
 def is_success(outcome: Outcome) -> bool:
-    """Whether the host answered with the page, a redirect or a confirmation."""
+    """Whether the host responded with the page, a redirect or a confirmation."""
     if isinstance(outcome, Failed):
         return outcome.kind is FailureKind.NOT_MODIFIED
     return isinstance(outcome, (Fetched, Unchanged, Redirected))
 
 
 def is_repeated_limit(record: HostRecord, outcome: Outcome, is_late: bool) -> bool:
-    """Whether this is another 429 of the burst that caused the current backoff: it adds nothing."""
+    """Whether this is another 429 of the burst that caused the current backoff. Such a 429 changes nothing."""
     is_limit = isinstance(outcome, Failed) and outcome.kind is FailureKind.RATE_LIMITED
     return is_late and is_limit and record.limited_in_a_row > 0
 
@@ -88,9 +92,9 @@ def is_repeated_limit(record: HostRecord, outcome: Outcome, is_late: bool) -> bo
 def apply_throttle(
     record: HostRecord, outcome: Outcome, now: float, site: SiteConfig, jitter: float, is_late: bool
 ) -> HostRecord:
-    """A 429 makes the host back off and slows it down; successes raise its rate again, a tenth at a time.
+    """A 429 makes the host back off and slows it down; successes raise its rate again, by a tenth at a time.
 
-    `is_late`: the answer came during a backoff, so it was requested before. It does not mean that the host has
+    `is_late`: the response came during a backoff, so its request was sent before. It does not show that the host has
     recovered.
     """
     if isinstance(outcome, Failed) and outcome.kind is FailureKind.RATE_LIMITED:
@@ -106,7 +110,7 @@ def apply_throttle(
 
 def _slow_down(record: HostRecord, site: SiteConfig) -> HostRecord:
     pace = pace_seconds(record, site.politeness)
-    slower = None  # without a rate limit, on the user's own site: only the backoff of the 429
+    slower = None  # no rate limit on the user's own site: a 429 causes only a backoff
     if pace:
         rate = 60 / pace
         # The minimum rate must not speed up a host with a long Crawl-delay.

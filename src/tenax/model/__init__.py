@@ -1,8 +1,9 @@
 """Values of the crawl: frozen structs that travel between packages.
 
-A *task* is a URL due for a visit. A *visit* is one attempt at it and ends in an *outcome*, a value. The outcome leads
-to a *plan*: what happens to the task next. Nothing here does I/O or reads a clock; times are seconds since the epoch,
-as a `tenax.clock.Clock` gives them.
+A *task* is a URL that is due for a visit. A *visit* is one attempt at a task, and ends in an *outcome*, which is a
+value. The outcome leads to a *plan*: what happens to the task next.
+
+Nothing here does I/O or reads a clock. Times are seconds since 1970, as a `tenax.clock.Clock` gives them.
 """
 
 from __future__ import annotations

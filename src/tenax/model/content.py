@@ -1,7 +1,7 @@
-"""The base of all values, and the content of a page: its fields are defined here and nowhere else.
+"""The base of all values, and the content of a page. Its fields are defined here and nowhere else.
 
-What extraction returns, what a reader sends, the stored page, its line of JSON, its CSV columns and the table of fields
-in the documents all take their fields from `PageContent`. A new field is one line here and its extraction.
+Extraction returns these fields, and a reader sends them. The stored page, its line of JSON, its CSV columns and the
+table in the documents take their fields from `PageContent`. A new field is one line here, and its extraction.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 
 class Value(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A frozen value; fields at their default are left out when it is stored."""
+    """A frozen value. When it is stored, fields with their default value are left out."""
 
 
 class PageKind(StrEnum):
@@ -69,9 +69,9 @@ class PageContent(Value, frozen=True):
     charset: str = "utf-8"
     """The character encoding."""
     charset_source: str = ""
-    """What declared the encoding."""
+    """Which source declared the encoding."""
     fingerprint: bytes = b""
-    """Of the article, for similarity; empty when there is none. Not in events."""
+    """The fingerprint of the article, for similarity; empty if there is none. Not in events."""
     text: str = ""
     """All visible text, one line per block."""
     article: str = ""
@@ -82,9 +82,9 @@ class PageContent(Value, frozen=True):
 
 CONTENT_FIELDS: Final = PageContent.__struct_fields__
 TEXT_FIELDS: Final = ("text", "article", "markdown")
-"""The long texts, which are stored and sent apart from the other fields."""
+"""The long texts. They are stored and sent apart from the other fields."""
 INTERNAL_FIELDS: Final = frozenset({"charset_source", "fingerprint"})
-"""Not in lines of JSON and CSV."""
+"""Fields that are not in lines of JSON and CSV."""
 
 content_values = attrgetter(*CONTENT_FIELDS)
-"""The values of these fields, in order: `Page(*content_values(extracted), url=…)`."""
+"""The values of these fields in order: `Page(*content_values(extracted), url=…)`."""

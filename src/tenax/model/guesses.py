@@ -1,7 +1,7 @@
-"""What guessing has learned about a host: which lists continue, where its archives are, and what that has cost.
+"""What guessing has learned about a host: which lists continue, where its archives are, and what guesses have cost.
 
-It is part of the host's record, which is written with nearly every visit: so its size is limited, and close to nothing
-for a host without guesses.
+It is part of the host record, which is written with nearly every visit. So its size is limited, and it takes almost
+nothing for a host without guesses.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from tenax.model.content import Value
 
 RuleState: TypeAlias = Literal["tried", "valid", "invalid"]
-"""Requested without a result yet; the last result was good; the last result was bad."""
+"""`tried`: requested, without a result yet. `valid`: the last result was good. `invalid`: the last result was bad."""
 
 
 GuessVerdict: TypeAlias = Literal["", "asked", "news", "no_signs", "own_site", "never"]
@@ -19,7 +19,7 @@ GuessVerdict: TypeAlias = Literal["", "asked", "news", "no_signs", "own_site", "
 
 
 class ListRule(Value, frozen=True):
-    """How the pages of one list are numbered, and whether its next page is worth a guess."""
+    """How the pages of one list are numbered, and whether the next page is worth a guess."""
 
     last_known: int
     """The highest number known to be a page of this list."""
@@ -30,21 +30,21 @@ class ListRule(Value, frozen=True):
     at: float = 0.0
     """When the state was last set."""
     guessed_number: int | None = None
-    """The guessed number that has no result yet."""
+    """The guessed number without a result yet."""
     is_unnumbered: bool = False
-    """There was no sign of further pages; their numbering is a guess too."""
+    """Nothing showed that there are further pages. Their numbering is a guess too."""
     guesses: int = 0
     empty_pages: int = 0
     """Guessed pages in a row without new URLs."""
     content_hash: str = ""
-    """Prefix of the content hash of page `last_known`, to compare with the next."""
+    """Prefix of the content hash of page `last_known`, to compare it with the next page."""
     fingerprint: bytes = b""
     link_fingerprint: bytes = b""
-    """Of the links of page `last_known`, from `tenax.discovery.paged_urls.link_fingerprint`."""
+    """Fingerprint of the links of page `last_known`; see `tenax.discovery.paged_urls.link_fingerprint`."""
     links: int = 0
-    """Number of links on page `last_known`, except those to pages of its list."""
+    """Number of links on page `last_known`, except those to pages of the list."""
     empty_at: int = 0
-    """Number of a linked page with nothing new compared with an earlier one; 0: none."""
+    """Number of a linked page that has nothing new compared with an earlier one; 0: none."""
 
 
 class ArchiveRule(Value, frozen=True):
@@ -56,25 +56,25 @@ class ArchiveRule(Value, frozen=True):
     earliest_period: int | None = None
     """The earliest period that is known or was requested: a year, or year * 12 + month - 1."""
     guessed_period: int | None = None
-    """The guessed period that has no result yet; 0 for a path without a date."""
+    """The guessed period without a result yet; 0 for a path without a date."""
     worked: int = 0
     missed: int = 0
-    """Results in a row that were no archive or had no new URLs."""
+    """Results in a row that were not an archive, or had no new URLs."""
 
 
 class GuessStats(Value, frozen=True):
-    """How a style of guessing worked on the lists of a host: on how many at least once, on how many never."""
+    """How a style of guessing has worked on the lists of a host: on how many lists at least once, on how many never."""
 
     worked: int = 0
     failed: int = 0
     unanswered: int = 0
-    """Lists where it was tried and has no result yet."""
+    """Lists on which the style was tried and has no result yet."""
     at: float = 0.0
-    """When it was last tried or got a result."""
+    """When the style was last tried or got a result."""
 
 
 class PendingGuess(Value, frozen=True, array_like=True):
-    """A guess to make later, encoded in few bytes: there may be many."""
+    """A guess to make later. It is encoded in few bytes, because there may be many."""
 
     last_known: int = 0
     """The last known number of a list; unused for an archive."""
@@ -83,32 +83,33 @@ class PendingGuess(Value, frozen=True, array_like=True):
     depth: int = 0
     """Depth of the list."""
     relative_url: str = ""
-    """Path and query of a list that shows no numbers: other lists may show the numbering before its guess is made."""
+    """Path and query of a list that shows no numbers. Other lists may show the numbering before the guess is made."""
 
 
 class FacetRule(Value, frozen=True):
-    """What is known about the facets of one path: the same path with different queries."""
+    """What is known about the facets of one path: URLs with the same path and different queries."""
 
     visited: int = 0
     useful_ratio: float = 1.0
-    """Share of recent ones that led to something new or had their own text."""
+    """Share of the recent facets that led to something new, or had a text of their own."""
     combined: int = 0
-    """How many of the visited ones link to their own query narrowed further in several ways."""
+    """How many of the visited facets link to narrower versions of their own query, in several ways."""
     content_hash: str = ""
-    """Prefix of the content hash of the last one, to compare with the next."""
+    """Prefix of the content hash of the last facet, to compare it with the next one."""
     fingerprint: bytes = b""
 
 
 class SeriesRule(Value, frozen=True):
-    """Pages linked to each other by number, such as the months of a calendar: whether they repeat their content."""
+    """Pages that link to each other by number, such as the months of a calendar, and whether they repeat their
+    content."""
 
     same_pages: int = 0
-    """Pages in a row that repeated the page before and linked only to others of the series."""
+    """Pages in a row that repeated the page before, and linked only to other pages of the series."""
     content_hash: str = ""
-    """Prefix of the content hash of the last one, to compare with the next."""
+    """Prefix of the content hash of the last page, to compare it with the next one."""
     fingerprint: bytes = b""
     identical: int = 0
-    """How many of the last ones in a row had identical text."""
+    """How many of the last pages in a row had identical text."""
     shape: str = ""
     """Prefix of the hash of a short page's text without numbers."""
 
@@ -118,13 +119,13 @@ class SiteSigns(Value, frozen=True):
 
     articles: int = 0
     dated_articles: int = 0
-    """Articles with a publication date."""
+    """Number of articles with a publication date."""
     dated_paths: dict[str, int] = {}
     """Number of pages below a date, by pattern: `/blog/{yyyy}/{mm}/` for /blog/2025/12/a-story."""
     newest: int = 0
     """The latest month in which a page was published: year * 12 + month - 1."""
     has_home: bool = False
-    """Its home page was read."""
+    """The home page of the host was read."""
     has_feed: bool = False
     """A page names a feed, or one was read."""
     has_sitemap: bool = False
@@ -140,7 +141,7 @@ class GuessState(Value, frozen=True):
     """Everything that guessing stores about one host."""
 
     verdict: GuessVerdict = ""
-    """Verdict of the last visit."""
+    """The verdict of the last visit."""
     signs: SiteSigns = SiteSigns()
 
     requests: int = 0
@@ -149,25 +150,27 @@ class GuessState(Value, frozen=True):
     guesses_succeeded: int = 0
     """Guesses that led to something new."""
     archives_made: int = 0
-    """Guesses that were archives; the others were list pages."""
+    """How many of the guesses were archives; the others were list pages."""
     archives_succeeded: int = 0
     archives_at: float = 0.0
     """When archives were last tried because they were due, or when the host was first visited."""
     archive_hash: str = ""
-    """Prefix of the content hash of the last guessed archive page: a site may answer everything alike."""
+    """Prefix of the content hash of the last guessed archive page, because a site may return the same page for every
+    URL."""
     lists: dict[str, ListRule] = {}
-    """By path and query with `{n}` for the number; the least recently used first."""
+    """Rules by path and query, with `{n}` for the number. The least recently used rule comes first."""
     archives: dict[str, ArchiveRule] = {}
-    """By path, with `{yyyy}`, `{mm}` or `{m}` in it; the least recently used first."""
+    """Rules by path, with `{yyyy}`, `{mm}` or `{m}` in it. The least recently used rule comes first."""
     styles: dict[str, GuessStats] = {}
-    """By style, such as `beyond ?page={n}`; `linked` counts the lists that show their numbering."""
+    """Results by style, such as `beyond ?page={n}`. `linked` counts the lists that show their numbering."""
     sections: dict[str, int] = {}
     """First path segments of lists, and how often each was seen."""
     pending: dict[str, PendingGuess] = {}
-    """Patterns of lists and archives to guess when the budget allows; the next one first."""
+    """Patterns of lists and archives to guess when the budget allows, the next one first."""
     full_list: int = 0
-    """The fewest links on the first page of a list that continues, except those to its further pages; 0: none seen."""
+    """The smallest number of links on the first page of a list that continues, except those to its further pages; 0:
+    none seen."""
     facets: dict[str, FacetRule] = {}
-    """By path; the least recently visited first."""
+    """Rules by path. The least recently visited path comes first."""
     series: dict[str, SeriesRule] = {}
-    """By path and query with `{n}` for every number; the least recently visited first."""
+    """Rules by path and query, with `{n}` for every number. The least recently visited series comes first."""

@@ -10,7 +10,7 @@ from tenax.model.tasks import TransportKind, UrlList
 
 
 class FailureKind(StrEnum):
-    """Why a fetch gave no page. The kind decides about retries, backoff and dead letters."""
+    """Why a fetch gave no page. Retries, backoff and dead letters depend on the kind."""
 
     DNS = "dns"
     CONNECT = "connect"
@@ -30,19 +30,19 @@ class FailureKind(StrEnum):
     GONE = "gone"
     CLIENT_ERROR = "client_error"
     NOT_MODIFIED = "not_modified"
-    """304 without a stored copy; requested again, unconditionally."""
+    """A 304 without a stored copy. The page is requested again, without conditions."""
     REDIRECT = "redirect"
     """A loop, too many hops, or a Location that may not be followed."""
     UNREADABLE = "unreadable"
-    """It costs too much to extract, or ends the reader process. A retry would have the same result."""
+    """The page costs too much to extract, or crashes the reader process. A retry would have the same result."""
     PROXY = "proxy"
-    """A proxy did not connect us to the host, which received nothing: the fault of neither host nor URL."""
+    """No proxy connected us to the host, which received nothing. Neither the host nor the URL is at fault."""
     INTERNAL = "internal"
-    """Our code failed on this page; the crawl continues."""
+    """Our code failed on this page. The crawl continues."""
 
 
 AddressClass: TypeAlias = Literal["", "public", "allowed", "typed"]
-"""The class of the connected address: public, in an allowed network, or of a seed typed by a person."""
+"""The class of the connected address: public, in an allowed network, or of a seed that a person typed."""
 Validation: TypeAlias = Literal["", "valid", "soft", "hard"]
 
 
@@ -60,19 +60,19 @@ class FetchRecord(Value, frozen=True):
     transport: TransportKind = TransportKind.HTTP
     address_class: AddressClass = ""
     proxy: str = ""
-    """The proxy's name, without credentials."""
+    """The name of the proxy, without credentials."""
     is_unverified: bool = False
-    """The certificate was not checked, by configuration."""
+    """The certificate was not verified, because of a setting."""
     saved_bytes: int = 0
-    """Bytes saved by a 304."""
+    """Bytes that a 304 saved."""
     charset_source: str = ""
     validation: Validation = ""
     evidence: str = ""
-    """What validation saw, if it was not a page."""
+    """What validation saw, if the response was not a page."""
     headers: dict[str, str] = {}
-    """Of the response, names in lower case; size-limited, secrets masked."""
+    """Headers of the response, with names in lower case, limited in size, with secrets masked."""
     error_body: str = ""
-    """The beginning of the body of a 4xx or 5xx, if stored."""
+    """The beginning of the body of a 4xx or 5xx response, if it is stored."""
 
     @property
     def download_seconds(self) -> float:
@@ -80,7 +80,7 @@ class FetchRecord(Value, frozen=True):
 
     @property
     def kilobytes_per_second(self) -> float | None:
-        """Of the body on the wire; None if it arrived too fast to measure."""
+        """The speed of the body on the wire; None if it arrived too fast to measure."""
         seconds = self.download_seconds
         return self.wire_bytes / 1000 / seconds if seconds > 0.0005 else None
 
@@ -92,11 +92,11 @@ class Fetched(Value, frozen=True, tag="fetched"):
     """A short name for counting, like those of the other outcomes: `failed:dns`, `refused:robots`."""
     status: int
     url_list: UrlList = ""
-    """What it was, if it was a URL list and not a page."""
+    """The kind of URL list, if it was one and not a page."""
 
 
 class Unchanged(Value, frozen=True, tag="unchanged"):
-    """The stored copy is current: the site said so (304), or it is recent enough to use without a request."""
+    """The stored copy is current: the site says so (304), or the copy is recent enough to be used without a request."""
 
     label: ClassVar[str] = "unchanged"
     why: str = ""
@@ -104,7 +104,7 @@ class Unchanged(Value, frozen=True, tag="unchanged"):
 
 
 class Redirected(Value, frozen=True, tag="redirected"):
-    """A redirect; the target is a task of its own, with its own host and rate limit."""
+    """A redirect. Its target is a task of its own, with its own host and rate limit."""
 
     label: ClassVar[str] = "redirected"
     status: int
@@ -114,7 +114,7 @@ class Redirected(Value, frozen=True, tag="redirected"):
 
 
 class Deferred(Value, frozen=True, tag="deferred"):
-    """Not now: the task goes back with a time."""
+    """Not now. The task is scheduled for a later time."""
 
     label: ClassVar[str] = "deferred"
     until: float
@@ -122,10 +122,10 @@ class Deferred(Value, frozen=True, tag="deferred"):
 
 
 class Refused(Value, frozen=True, tag="refused"):
-    """We may not or will not fetch it: robots, guard, scope."""
+    """The URL may not be fetched: robots.txt, guard or scope."""
 
     why: str
-    """Begins with one word and a colon, as does that of `Rejected`."""
+    """Begins with one word and a colon, like the reason of `Rejected`."""
 
     @property
     def label(self) -> str:
@@ -133,7 +133,7 @@ class Refused(Value, frozen=True, tag="refused"):
 
 
 class Rejected(Value, frozen=True, tag="rejected"):
-    """It answered, but not with a page that we store."""
+    """A response came, but it is not a page that is stored."""
 
     why: str
     is_hard: bool = False
@@ -149,7 +149,7 @@ class Failed(Value, frozen=True, tag="failed"):
     why: str
     kind: FailureKind
     is_site_wide: bool = False
-    """True: the host failed, not this URL; no attempt of the task is used up."""
+    """The host failed, not this URL. No attempt of the task is used up."""
     status: int | None = None
     retry_after_seconds: float | None = None
 
@@ -169,38 +169,39 @@ class Done(Value, frozen=True, tag="done"):
 
 
 class Reschedule(Value, frozen=True, tag="again"):
-    """Visit it again from this time on."""
+    """Visit the task again, from this time on."""
 
     at: float
     spends_attempt: bool = False
     transport: TransportKind | None = None
-    """Transport of that visit."""
+    """The transport of that visit."""
     is_unconditional: bool = False
-    """Request the whole page then."""
+    """Request the whole page in that visit."""
     why: str = ""
-    """For a recrawl: why at that time. Attempts are counted from zero again."""
+    """For a recrawl: why it is due at that time. Attempts are counted from zero again."""
 
 
 NEEDS_BROWSER: Final = "needs a browser"
-"""How the cause of a dead letter begins that waits for a run with a browser."""
+"""The cause of a dead letter begins with this if it waits for a run with a browser."""
 
 
 class DeadLetter(Value, frozen=True, tag="dead_letter"):
-    """Given up, stored with its cause; a person may replay it."""
+    """The URL was given up and is stored with its cause. A person may replay it."""
 
     cause: str
 
     @property
     def needs_browser(self) -> bool:
-        """Whether only a browser is missing: a run with one replays it."""
+        """Whether only a browser is missing. A run with a browser replays it."""
         return self.cause.startswith(NEEDS_BROWSER)
 
 
 class Park(Value, frozen=True, tag="park"):
-    """Not fetched because of a setting of this run. It waits, without a time, for a run whose settings allow it."""
+    """Not fetched because of a setting of this run. The task waits, without a time, for a run whose settings allow
+    it."""
 
     cause: str
-    """Begins with one word and a colon: `guard`, `rules`, `redirect`, `facets`, `robots`."""
+    """Begins with one word and a colon: `guard`, `rules`, `redirect`, `facets`, `series`, `robots`."""
 
 
 Plan: TypeAlias = Done | Reschedule | DeadLetter | Park

@@ -1,8 +1,8 @@
-"""What a visit yields, the progress of the crawl, and the limits that can keep out a URL that the rules allow.
+"""What a visit yields, the progress of the crawl, and the limits that can cut off a URL that the rules allow.
 
-A rule (scope, include, exclude, traps, robots.txt, nofollow) says what a crawl is about. A limit says how much of it is
-taken. What a limit cuts off is stored in the database: the page, the limit, how many. So a run with a higher limit can
-continue there, and a crawl that was cut off is not reported as complete.
+A rule (scope, include, exclude, traps, robots.txt, nofollow) says which URLs belong to a crawl. A limit says how many
+of them are visited. What a limit cuts off is stored in the database: the page, the limit, how many links. So a run with
+a higher limit can continue there, and a crawl that was cut off is not reported as complete.
 """
 
 from __future__ import annotations
@@ -31,18 +31,22 @@ LIMIT_SETTINGS = {
     "links_read": "50,000 links and 56 MB of elements of a page",
     "sitemap_read": "100,000 URLs of a sitemap",
 }
-"""By the name under which a refusal is counted. The last two are no settings: they limit the cost of reading a
-document."""
+"""Settings by the name under which a refusal is counted. The last two are not settings; they limit the cost of reading
+a document."""
 
 
 ROBOTS_CLOSED_SUFFIX = ":closed"
-"""Suffix of a limit's name for cut-off links that robots.txt refuses as well. They are stored like the others, but no
-limit is reported for them."""
+"""Suffix of a limit's name, for cut-off links that robots.txt refuses as well.
+
+They are stored like the others, but no limit is reported for them.
+"""
 LINKS_NOT_KEPT = "links_not_kept"
-"""Links refused by the rules, of a page whose links are not stored (`extract.link_graph`). Not a limit, but stored like
-one: under other rules the page is fetched again."""
+"""Links that the rules refused, of a page whose links are not stored (`extract.link_graph`).
+
+This is not a limit, but it is stored like one: under other rules the page is fetched again.
+"""
 GUESS_LIMITS = frozenset({"guesses", "pages_guessed"})
-"""Limits of guesses: guesses held back are pending in the host's record, and are no links of the page."""
+"""Limits of guesses. Guesses that they hold back are pending in the host record, and are not links of the page."""
 
 
 def limit_refusals(refusals: Mapping[str, int]) -> dict[str, int]:
@@ -52,12 +56,12 @@ def limit_refusals(refusals: Mapping[str, int]) -> dict[str, int]:
 
 
 def count_rule_refusals(refusals: Mapping[str, int]) -> int:
-    """Number of refusals made by rules, not limits."""
+    """The number of refusals by rules, without those by limits."""
     return sum(count for name, count in refusals.items() if name not in LIMIT_SETTINGS and name != LINKS_NOT_KEPT)
 
 
 def limit_names(cut: Iterable[str]) -> set[str]:
-    """The limits among the cut-off entries of a document, whether robots.txt refuses them or not."""
+    """The limits among the cut-off entries of a document, whether or not robots.txt refuses the links."""
     return {name.removesuffix(ROBOTS_CLOSED_SUFFIX) for name in cut}
 
 
@@ -68,7 +72,7 @@ def limit_setting(name: str) -> str:
 
 NOFOLLOW_LINK = 1
 IN_ARTICLE_LINK = 2
-"""Flags of a link where links are kept in columns; their sum is one digit."""
+"""Flags of a link, where links are kept in columns. The sum of the flags is one digit."""
 
 
 class PageLink(Value, frozen=True):
@@ -79,13 +83,13 @@ class PageLink(Value, frozen=True):
     rel: str = ""
     is_nofollow: bool = False
     is_in_article: bool = False
-    """Whether it is in the main content of the page."""
+    """Whether the link is in the main content of the page."""
     is_url_list: bool = False
-    """A sitemap or a feed that was declared as such, not linked."""
+    """Whether it is a sitemap or a feed that the page declares, not a link."""
 
 
 class ChangeNotice(Value, frozen=True):
-    """An announcement by a sitemap or a feed: this page, if known, changed at this time."""
+    """An announcement by a sitemap or a feed: this page, if it is known, has changed at this time."""
 
     url: str
     origin: str
@@ -93,7 +97,7 @@ class ChangeNotice(Value, frozen=True):
 
 
 class Page(PageContent, frozen=True, kw_only=True):
-    """A stored page: its content, and what is known of its fetch."""
+    """A stored page: its content, and what is known about its fetch."""
 
     url: str
     status: int
@@ -102,10 +106,10 @@ class Page(PageContent, frozen=True, kw_only=True):
     """Bytes of the decoded body."""
     fetched_at: float
     duplicate_of: str | None = None
-    """The URL of the earliest page with the same or nearly the same text when this one was stored; set by the database.
-    """
+    """The URL of the earliest page with the same or nearly the same text, when this page was stored. Set by the
+    database."""
     similarity: float = 0.0
-    """To that page; 1: the same text."""
+    """The similarity to that page; 1: the same text."""
     links: tuple[PageLink, ...] = ()
     """Empty unless `extract.keep_links` is on."""
     links_count: int = 0
@@ -116,12 +120,12 @@ class Page(PageContent, frozen=True, kw_only=True):
     etag: str | None = None
     last_modified: str | None = None
     stale_since: float | None = None
-    """When fetching it again first failed; None while the copy is what the site last sent."""
+    """When a recrawl of this page first failed; None while the copy is what the site sent last."""
     stale_why: str = ""
 
 
 class Visit(Value, frozen=True):
-    """The whole effect of one attempt at a task; the database commits all of it or nothing."""
+    """The whole effect of one attempt at a task. The database commits all of it, or nothing."""
 
     claim: Claim
     outcome: Outcome
@@ -131,29 +135,30 @@ class Visit(Value, frozen=True):
     started_at: float
     finished_at: float
     label: str
-    """A short name for counting: that of the outcome, or `missed` for a guess without anything new."""
+    """A short name for counting: the label of the outcome, or `missed` for a guess that found nothing new."""
     page: Page | None = None
     candidates: tuple[Candidate, ...] = ()
     refusals: dict[str, int] = {}
     """Links that were not proposed, counted by reason."""
     new_in_links: dict[str, int] = {}
-    """Known URLs, and how many more pages were found to link to them."""
+    """Known URLs, with the number of further pages that were found to link to them."""
     fetch: FetchRecord = FetchRecord()
     etag: str | None = None
-    """A validator from a 304, which replaces the old one, or from a URL list; those of a page are in the page."""
+    """A validator from a 304, which replaces the old one, or from a URL list. The validators of a page are in the
+    page."""
     last_modified: str | None = None
     link_targets: bytes | None = None
     """The links of the page for the link graph; None if it is off."""
     change_notices: tuple[ChangeNotice, ...] = ()
-    """Pages announced as changed; those that are recrawled, with an older copy, are due at once."""
+    """Pages that were announced as changed. Those with an older copy that are recrawled are due at once."""
     change_history: ChangeHistory | None = None
-    """How it has changed, this visit included; None if not recorded."""
+    """How the page has changed, including this visit; None if this is not recorded."""
     native_refusal: str = ""
-    """Why the native code did not read the page although `extract.native` is on."""
+    """Why the native code did not extract the page, although `extract.native` is on."""
 
 
 class Event(Value, frozen=True):
-    """What sinks receive: one committed page, in commit order."""
+    """What sinks receive: one committed page, in the order of the commits."""
 
     seq: int
     at: float
@@ -161,14 +166,14 @@ class Event(Value, frozen=True):
 
 
 class Cursor(Value, frozen=True):
-    """How far a sink has come: its last event, and where its own store ended then."""
+    """How far a sink has come: its last event, and where its own store ended at that event."""
 
     seq: int = 0
     position: int = 0
 
 
 class HostBackoff(Value, frozen=True):
-    """A host that must wait before its next request, for more than its rate limit."""
+    """A host whose next request must wait for longer than its rate limit requires."""
 
     origin: str
     until: float
@@ -176,16 +181,16 @@ class HostBackoff(Value, frozen=True):
 
 
 class Progress(Value, frozen=True):
-    """A running crawl; counts are of the whole crawl, earlier runs included."""
+    """A running crawl. Counts are of the whole crawl, earlier runs included."""
 
     now: float
     elapsed_seconds: float
-    """Since this run began."""
+    """Time since this run began."""
     pages: int = 0
     articles: int = 0
     pages_this_run: int = 0
     pages_per_second: float = 0.0
-    """Over the last ten seconds."""
+    """The mean over the last ten seconds."""
     waiting: int = 0
     in_flight: int = 0
     hosts_active: int = 0
@@ -196,9 +201,9 @@ class Progress(Value, frozen=True):
     """Failed visits by kind, such as `timeout_total`; refusals as `robots`, `guard`."""
     wire_bytes: int = 0
     pages_in_python: int = 0
-    """Pages of this run that the native code did not read although `extract.native` is on."""
+    """Pages of this run that the native code did not extract, although `extract.native` is on."""
     native_refusal: str = ""
-    """Why it did not read the first of them."""
+    """Why it did not extract the first of them."""
     is_stopping: bool = False
 
 
@@ -212,6 +217,6 @@ class Ending(StrEnum):
     PAGE_LIMIT = "page_limit"
     INTERRUPTED = "interrupted"
     MAX_IDLE = "max_idle"
-    """Every host with tasks is backing off for longer than `crawl.max_idle_seconds`."""
+    """Every host with tasks backs off for longer than `crawl.max_idle_seconds`."""
     NOTHING_STORED = "nothing_stored"
     """Nothing is left to visit, and no run of this crawl has stored a page."""

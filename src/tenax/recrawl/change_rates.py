@@ -1,8 +1,8 @@
-"""Estimates how often a page changes, from visits that only show whether it changed since the previous one.
+"""Estimates how often a page changes, from visits that only show whether it has changed since the previous visit.
 
-The belief about a page's rate is a probability for each of some rates, from one change in decades to forty a day.
-Visits are weighed exactly: an unchanged one after t days has the likelihood exp(-rate * t), a changed one, which means
-"at least once", 1 - exp(-rate * t). Counting it as one change is the bias that Cho and Garcia-Molina describe
+The belief about a page is the probability of each of fifteen rates, from one change in decades to forty a day. The
+likelihood of an unchanged visit after t days is exp(-rate * t). A changed visit means "at least one change", so its
+likelihood is 1 - exp(-rate * t). Counting it as exactly one change is the bias that Cho and Garcia-Molina describe
 (Estimating frequency of change, 2003).
 """
 
@@ -17,18 +17,18 @@ from tenax.model import PageKind, Value
 
 RATE_STEP = 10**0.4
 RATES_PER_DAY = tuple(1e-4 * RATE_STEP**step for step in range(15))
-"""Each is two and a half times the previous one: visits follow the cube root of a rate, so a finer grid gains nothing.
-"""
+"""Each rate is two and a half times the previous one. Visits follow the cube root of a rate, so a finer grid gains
+nothing."""
 REGIME_CHANGE_DAYS = 365.0
-"""A page changes its behaviour about once in this many days."""
+"""A page is assumed to change its behaviour about once in this many days."""
 MIN_WEIGHT = 1e-4
 """Lower bound of a prior's weights, relative to the largest."""
 HALF_RATE_AGE_DAYS = 2.0
-"""An article of this age changes half as often as a new one; later its rate is inversely proportional to its age."""
+"""An article of this age changes half as often as a new one; then its rate is inversely proportional to its age."""
 STABLE_AGE_DAYS = 60.0
-"""From this age on an article changes like any page, at a rate of its own."""
+"""From this age on an article changes like any other page, at a rate of its own."""
 PRIOR_PAGES = 10.0
-"""This many pages of a host count as much as the default prior of their kind."""
+"""This many pages of a host count as much as the default belief about their kind."""
 _PACK_FORMAT = struct.Struct(f"<{len(RATES_PER_DAY)}H")
 _LOG_SCALE = 2000.0
 """Weights are stored as logarithms in units of 1/2000: two bytes each, with a minimum of e**-32."""
@@ -57,7 +57,7 @@ def normalize_weights(weights: Sequence[float]) -> Belief:
 def gamma_belief(changes: float, days: float) -> Belief:
     """The belief after this many changes in this many days, without any earlier knowledge."""
     weights = [rate**changes * math.exp(-days * rate) for rate in RATES_PER_DAY]
-    weights[0] /= 1 - RATE_STEP**-changes  # all slower rates, which are practically never
+    weights[0] /= 1 - RATE_STEP**-changes  # add all slower rates, which practically mean never
     return normalize_weights([weight + MIN_WEIGHT * max(weights) for weight in weights])
 
 
@@ -69,7 +69,7 @@ DEFAULT_PRIORS: Mapping[PageKind, Belief] = MappingProxyType({
     PageKind.DOCUMENTATION: gamma_belief(0.25, 10.0),
     PageKind.OTHER: gamma_belief(0.25, 5.0),
 })  # fmt: skip
-"""The belief about a page before its second visit; an article's rate is that of its day of publication."""
+"""The belief about a page before its second visit. For an article it is the rate on the day of its publication."""
 
 
 class Tally(Value, frozen=True):
@@ -83,7 +83,8 @@ class Tally(Value, frozen=True):
 
 
 def prior_belief(kind: PageKind, tally: Tally | None = None) -> Belief:
-    """The belief about a new page: the default of its kind, which counts less the more pages of the host are known."""
+    """The belief about a new page: the default of its kind. The more pages of the host are known, the less the default
+    counts."""
     usual = DEFAULT_PRIORS[kind]
     if tally is None or not tally.is_valid:
         return usual
@@ -92,14 +93,14 @@ def prior_belief(kind: PageKind, tally: Tally | None = None) -> Belief:
 
 
 def update_tally(tally: Tally, before: Belief | None, after: Belief) -> Tally:
-    """The sum with the new belief about a page in place of its previous one, if any."""
+    """The sum with the new belief about a page. It replaces the previous belief about that page, if there is one."""
     sums = tally.weights if tally.is_valid else (0.0,) * len(RATES_PER_DAY)
     gone = before.weights if before is not None else (0.0,) * len(RATES_PER_DAY)
     return Tally(tuple(max(0.0, own + new - old) for own, new, old in zip(sums, after.weights, gone, strict=True)))
 
 
 def update_unchanged(belief: Belief, days: float, prior: Belief) -> Belief:
-    """The belief after this many days without a change; its mean never rises."""
+    """The belief after this many days without a change. Its mean never rises."""
     if days <= 0:
         return belief
     odds = _no_change_odds(days)
@@ -108,10 +109,11 @@ def update_unchanged(belief: Belief, days: float, prior: Belief) -> Belief:
 
 
 def update_changed(belief: Belief, days: float, prior: Belief, quiet_days: float | None = None) -> Belief:
-    """The belief after at least one change in this many days; its mean never falls.
+    """The belief after at least one change in this many days. Its mean never falls.
 
-    `quiet_days`: how long ago the last of those changes was, if known. That is exactly one change, and none since. A
-    quiet time longer than the mean interval between changes is cut to that: the page did change.
+    `quiet_days`: how long ago the last of those changes was, if known. This means exactly one change then, and none
+    since. A quiet time longer than the mean interval between changes is shortened to that interval, because the page
+    did change.
     """
     if days <= 0:
         return belief
@@ -125,7 +127,8 @@ def update_changed(belief: Belief, days: float, prior: Belief, quiet_days: float
 
 
 def update_from_report(belief: Belief, quiet_days: float, trust: float = 1.0, is_change: bool = True) -> Belief:
-    """The belief after a report that the last change, or the start of the quiet time, was this many days ago."""
+    """The belief after a report that the last change was this many days ago. Without `is_change`, only that the page
+    has not changed since."""
     odds = _no_change_odds(quiet_days)
     if is_change:
         odds = [rate * odd for rate, odd in zip(RATES_PER_DAY, odds, strict=True)]
@@ -133,7 +136,7 @@ def update_from_report(belief: Belief, quiet_days: float, trust: float = 1.0, is
 
 
 def shift_belief(belief: Belief, factor: float) -> Belief:
-    """The belief, mixed half and half with the one about a page that changes this many times as often."""
+    """The mean of two beliefs: this one, and the same for a page that changes this many times as often."""
     steps, last = round(math.log(factor, RATE_STEP)), len(RATES_PER_DAY) - 1
     weights = list(belief.weights)
     for index, weight in enumerate(belief.weights):
@@ -142,10 +145,10 @@ def shift_belief(belief: Belief, factor: float) -> Belief:
 
 
 def _mix_with_prior(belief: Belief, prior: Belief, days: float, odds: Sequence[float]) -> Belief:
-    """The belief before an observation, mixed with the default if that explains the observation better.
+    """The belief before an observation, mixed with the prior if the prior explains the observation better.
 
-    So a page that stops or starts changing is noticed after a few visits, whatever its history; the belief about a page
-    that continues as before gets ever firmer.
+    So Tenax notices within a few visits that a page has stopped or started changing, whatever its history. The belief
+    about a page that continues as before becomes more and more certain.
     """
     if _mean(prior.weights, odds) <= _mean(belief.weights, odds):
         return belief
@@ -175,14 +178,14 @@ def pack_belief(belief: Belief) -> bytes:
 
 
 def unpack_belief(stored: bytes) -> Belief | None:
-    """The packed belief; None when it is invalid."""
+    """The packed belief; None if it is invalid."""
     if len(stored) != _PACK_FORMAT.size:
         return None
     return normalize_weights([math.exp(-part / _LOG_SCALE) for part in _PACK_FORMAT.unpack(stored)])
 
 
 def effective_days(since_age_days: float, until_age_days: float) -> float:
-    """How many days' worth of a new article's changes lie between two of its ages."""
+    """The changes between two ages of an article, as days in the life of a new article."""
     return max(0.0, _effective_age_days(until_age_days) - _effective_age_days(since_age_days))
 
 

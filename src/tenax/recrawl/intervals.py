@@ -1,12 +1,14 @@
 """When to visit a page again: at a rate learned from its visits, within bounds and a budget.
 
-The age of a stored copy is the time since the first change that we have not seen, and 0 while there is none, as Cho and
-Garcia-Molina define it (Synchronizing a database to improve freshness, 2000). For a page that changes at random at some
-rate and is visited at a fixed interval, the mean age is known, and so is how much one more visit saves. The mean over
-all pages is least when the last visit of every page saves the same amount: the price.
+The age of a stored copy is the time since the first change that we have not seen, and 0 if there is no such change, as
+Cho and Garcia-Molina define it (Synchronizing a database to improve freshness, 2000). For a page that changes at random
+at a known rate, and is visited at a fixed interval, the mean age can be computed, and also how much one more visit
+would lower it. The mean over all pages is smallest when one more visit would save the same amount on every page. This
+amount is the price.
 
-Our own observations count most: the same text or not. Next come the page's own dates of change and publication. Its
-sitemap is believed for as long as it turns out right, and `changefreq` only affects the belief before the second visit.
+Our own observations count most: the same text or not. Next are the page's own dates of change and publication. A
+sitemap is believed until it is wrong several times in a row. `changefreq` affects only the belief before the second
+visit.
 """
 
 from __future__ import annotations
@@ -41,25 +43,26 @@ GAIN_PER_DAY = 1.0
 MAX_FACTOR_PER_DAY = 3.0
 """A price changes by at most this factor in a day."""
 CATCH_UP_DAYS = 5.0
-"""Overdue visits are caught up within this many days."""
+"""Overdue visits are made up for within this many days."""
 BACKLOG_DAYS = 0.18
-"""Visits for this long may always wait: without any, requests are lost whenever nothing happens to be due."""
+"""Visits for this long may always wait. Without any, requests are lost whenever nothing is due."""
 MIN_PRICE, MAX_PRICE = 1e-9, 1e9
 
 
 def mean_age_days(per_day: float, interval_days: float) -> float:
-    """Of a page with this rate, averaged over time, at this interval."""
+    """The mean age of a page with this rate, over time, at this interval."""
     changes = per_day * interval_days
-    if changes < 1e-3:  # where the differences below lose their digits
+    if changes < 1e-3:  # where the differences below lose their significant digits
         return interval_days * (changes / 6 - changes**2 / 24)
     return interval_days * (0.5 - 1 / changes - math.expm1(-changes) / changes**2)
 
 
 def visit_saving(per_day: float, interval_days: float) -> float:
-    """By how much one more visit a day would lower the mean age, in days squared: the price that this interval pays.
+    """By how much one more visit a day would lower the mean age, in days squared. This is the price that the interval
+    pays.
 
-    The integral of t * (1 - exp(-rate * t)) over the interval: the age at each moment, times the probability that there
-    is any.
+    It is the integral of t * (1 - exp(-rate * t)) over the interval: the age at each moment, times the probability that
+    the page has changed by then.
     """
     changes = per_day * interval_days
     if changes < 1e-3:
@@ -70,22 +73,24 @@ def visit_saving(per_day: float, interval_days: float) -> float:
 def interval_days(per_day: float, price: float) -> float:
     """The interval for a page with this rate: longer at a higher price, shorter at a higher rate.
 
-    The visits of a slow page follow the cube root of its rate, those of a fast one ever less: with several changes
-    between two visits it is stale nearly always, and one more visit gains the same short time whatever its rate.
+    The visits of a slow page follow the cube root of its rate; those of a fast page grow more slowly. A page with
+    several changes between two visits is nearly always out of date, so one more visit gains the same short time
+    whatever its rate.
     """
     per_day = max(per_day, MIN_RATE_PER_DAY)
     days = max(math.cbrt(3 * price / per_day), math.sqrt(2 * price))
     for _ in range(MAX_STEPS):
-        # Newton's method on a convex, rising function: it passes the root at most once, then descends to it.
+        # Newton's method on a convex, rising function: it passes the root at most once, and then approaches it from
+        # above.
         step = (visit_saving(per_day, days) - price) / (days * -math.expm1(-per_day * days))
         days -= step
-        if abs(step) <= 1e-3 * days:  # its error is of the order of its square
+        if abs(step) <= 1e-3 * days:  # the error is of the order of the square of the step
             break
     return days
 
 
 def budget_price(rates_per_day: Iterable[float], visits_per_day: float, bounds_days: tuple[float, float]) -> float:
-    """The price at which pages with these rates need this many visits a day, together and within the bounds."""
+    """The price at which pages with these rates need this many visits a day, all together and within the bounds."""
     rates = list(rates_per_day)
     shortest_days, longest_days = bounds_days
     low, high = math.log(MIN_PRICE), math.log(MAX_PRICE)
@@ -101,17 +106,18 @@ def budget_price(rates_per_day: Iterable[float], visits_per_day: float, bounds_d
 
 
 def initial_price(pages: int, visits_per_day: float) -> float:
-    """The first price, while nothing is known of the pages: as if all changed at the same rate, once in some weeks."""
+    """The first price, while nothing is known about the pages: as if all changed at the same rate, once in some
+    weeks."""
     return visit_saving(DEFAULT_RATE_PER_DAY, max(pages, 1) / visits_per_day)
 
 
 def next_price(
     price: float, planned_per_day: float, overdue: int, allowed_per_day: float, elapsed_days: float
 ) -> float:
-    """The price after a while: higher if more visits are planned than allowed, lower if fewer are.
+    """The price after some time: higher if more visits are planned than allowed, lower if fewer are planned.
 
     `planned_per_day` is the sum of 1 / interval over all pages, as last planned; `overdue` is the number of due visits.
-    The planned visits follow the price only as pages are planned again, so it changes slowly.
+    The price changes slowly, because planned visits follow it only when their pages are planned again.
     """
     wanted_per_day = planned_per_day + (overdue - BACKLOG_DAYS * allowed_per_day) / CATCH_UP_DAYS
     if not (math.isfinite(wanted_per_day) and wanted_per_day > 0 and allowed_per_day > 0 and elapsed_days > 0):
@@ -123,18 +129,19 @@ def next_price(
 
 DAY_SECONDS = 86_400.0
 EARLIEST_DATE = 631_152_000.0
-"""The year 1990: earlier dates on the web are wrong."""
+"""The year 1990. Earlier dates on the web are wrong."""
 MIN_DATE_AGE_SECONDS = 60.0
-"""A page that says it changed within the last minute gives the time it was generated."""
+"""A date within the last minute is only the time at which the page was generated."""
 TRUST_PAGE, TRUST_SITEMAP = 0.5, 0.25
-"""How much a change reported by a page or sitemap, and the quiet time since, counts before we saw any of it."""
+"""The weight of a change that a page or a sitemap reports, and of the quiet time since, before we have seen a change
+ourselves."""
 MAX_QUIET_DAYS = 365.0
 MAX_FALSE_ALARMS = 2
-"""After this many false reports of a change in a row a page's sitemap is ignored."""
+"""After this many false reports of a change in a row, the sitemap of a page is ignored."""
 CONDITIONAL_COST = 0.8
 """The cost of a visit that may end in a 304, relative to a full one."""
 HUB_WEIGHT = 1.1
-"""An outdated list also hides new pages."""
+"""An outdated list also hides new pages, so it counts more."""
 CHANGEFREQ_PER_DAY: Mapping[str, float] = MappingProxyType({
     "always": 24.0, "hourly": 24.0, "daily": 1.0, "weekly": 1 / 7, "monthly": 1 / 30, "yearly": 1 / 365,
     "never": 1 / 3650,
@@ -145,7 +152,7 @@ class ChangeStatus(StrEnum):
     """What a visit found."""
 
     FIRST = "first"
-    """The page is new: there was nothing to compare it with."""
+    """The page is new, so there is nothing to compare it with."""
     CHANGED = "changed"
     UNCHANGED = "unchanged"
     """A 304, or practically the same text."""
@@ -156,18 +163,18 @@ class ChangeStatus(StrEnum):
 
 
 class Observation(Value, frozen=True):
-    """What a visit found, and what was reported about the page since; impossible hints are ignored."""
+    """What a visit found, and what was reported about the page since the last visit. Impossible dates are ignored."""
 
     status: ChangeStatus
     kind: PageKind = PageKind.OTHER
     last_modified_at: float | None = None
-    """From the page: its Last-Modified, or a modification date in its metadata."""
+    """Stated by the page: its Last-Modified, or a modification date in its metadata."""
     published_at: float | None = None
     lastmod_at: float | None = None
-    """From its sitemap."""
+    """Stated by the sitemap of the page."""
     changefreq: str | None = None
     has_validator: bool = False
-    """It has an ETag or Last-Modified: the next visit may end in a 304."""
+    """The page has an ETag or Last-Modified, so the next visit may end in a 304."""
 
 
 class IntervalBounds(Value, frozen=True):
@@ -176,11 +183,12 @@ class IntervalBounds(Value, frozen=True):
     min_seconds: float = 3600.0
     max_seconds: float = 90 * DAY_SECONDS
     gone_first_seconds: float = DAY_SECONDS
-    """How long after a page was first found gone it is checked again; three times as long after each further check."""
+    """When a page that was found gone is checked again. The time triples with each further check."""
 
 
 def prior_kind(observation: Observation, now: float) -> PageKind:
-    """The kind whose prior applies: an article without a date may have any age, and may have settled long ago."""
+    """The kind whose prior applies. An article without a date may have any age, so it is treated like an ordinary
+    page."""
     is_dated = _credible_time(observation.published_at, now) is not None
     return PageKind.OTHER if observation.kind is PageKind.ARTICLE and not is_dated else observation.kind
 
@@ -188,9 +196,9 @@ def prior_kind(observation: Observation, now: float) -> PageKind:
 def update_history(
     history: ChangeHistory | None, observation: Observation, now: float, bounds: IntervalBounds, prior: Belief
 ) -> ChangeHistory | None:
-    """The history of a page after a visit; None while nothing is known of it.
+    """The history of a page after a visit; None while nothing is known about the page.
 
-    A failed visit, and one that found the page gone, say nothing about how often it changes.
+    A visit that failed, or that found the page gone, says nothing about how often the page changes.
     """
     if observation.status in (ChangeStatus.FAILED, ChangeStatus.GONE):
         return None if history is None else _record_miss(history, observation, now)
@@ -230,13 +238,14 @@ def _first_history(observation: Observation, now: float, prior: Belief) -> Chang
 
 
 def _apply_changefreq(prior: Belief, changefreq: str | None) -> Belief:
-    """The prior, half of it moved halfway, in orders of magnitude, to the rate that the sitemap claims."""
+    """The prior after `changefreq`: half of its weight moves halfway, in orders of magnitude, to the rate that the
+    sitemap claims."""
     claimed = CHANGEFREQ_PER_DAY.get((changefreq or "").strip().lower())
     return prior if claimed is None else shift_belief(prior, math.sqrt(claimed / prior.per_day))
 
 
 def _apply_first_dates(belief: Belief, observation: Observation, published_at: float | None, now: float) -> Belief:
-    """Apply what the page, or else its sitemap, says about the time before the first visit: a change then, and none
+    """Apply what the page, or else its sitemap, says about the time before the first visit: one change then, and none
     since.
 
     The publication of an article is not a change.
@@ -254,7 +263,8 @@ def _updated_belief(
     history: ChangeHistory, observation: Observation, now: float, bounds: IntervalBounds, prior: Belief
 ) -> Belief:
     belief = unpack_belief(history.rates) or prior
-    # A clock that jumped ahead is not evidence of years without a change; one that was set back is no evidence at all.
+    # A clock that jumped ahead does not prove that the page was unchanged for years. A clock that was set back proves
+    # nothing.
     since = max(history.seen_at, now - 2 * bounds.max_seconds)
     days = _days_between(history.published_at, since, now)
     if observation.status is ChangeStatus.UNCHANGED:
@@ -266,14 +276,14 @@ def _updated_belief(
 
 
 def update_prior(tally: Tally, before: ChangeHistory | None, after: ChangeHistory) -> Tally:
-    """The sum for a host and kind, this visit included; a first visit adds nothing yet."""
+    """The sum for a host and kind, including this visit. A first visit adds nothing yet."""
     if before is None or after.visits == before.visits:
         return tally
     return update_tally(tally, unpack_belief(before.rates) if before.visits > 1 else None, history_belief(after))
 
 
 def _days_between(published_at: float | None, since: float, until: float) -> float:
-    """Days that count for the belief: for an article, fewer the older it is."""
+    """The number of days that count for the belief. For an article they are fewer the older it is."""
     if published_at is None:
         return max(0.0, until - since) / DAY_SECONDS
     return effective_days((since - published_at) / DAY_SECONDS, (until - published_at) / DAY_SECONDS)
@@ -295,7 +305,7 @@ def history_belief(history: ChangeHistory) -> Belief:
 
 
 def rate_per_day(history: ChangeHistory, now: float, ahead_days: float = 0.0) -> float:
-    """How often the page changes, by what is known: now, or on average over the days ahead."""
+    """How often the page changes, as far as is known: now, or on average over the days ahead."""
     belief = history_belief(history)
     if history.published_at is None:
         return belief.per_day
@@ -308,8 +318,8 @@ def next_visit_at(
 ) -> tuple[float, str]:
     """When to visit the page again, and a reason for display.
 
-    `lastmod_at`: reported by the sitemap since the last visit. The time is within the bounds after that visit, and
-    never further ahead of now than the upper bound, wherever the clock has jumped.
+    `lastmod_at` is what the sitemap has reported since the last visit. The time is within the bounds after that visit.
+    It is never further in the future than the upper bound, even if the clock has jumped.
     """
     shortest, longest = bounds.min_seconds, max(bounds.min_seconds, bounds.max_seconds)
     last = min(now, history.tried_at if history.tried_at is not None else history.seen_at)
@@ -334,7 +344,8 @@ def _unbounded_interval(
 
 
 def planned_days(history: ChangeHistory, now: float, price: float) -> float:
-    """The interval at this price, without bounds. For an article that settles, the rate is that of the time ahead."""
+    """The interval at this price, without bounds. The rate of an article falls, so its mean over the time ahead is
+    used."""
     worth = HUB_WEIGHT if history.is_hub else 1.0
     paid = price * (CONDITIONAL_COST if history.has_validator else 1.0) / worth
     days = interval_days(rate_per_day(history, now), paid)
@@ -358,7 +369,7 @@ def _format_times(count: int) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """`40 min`, `3.5 h`, `2 d`: rounded for display."""
+    """The duration rounded for display: `40 min`, `3.5 h`, `2 d`."""
     for unit, name in ((DAY_SECONDS, "d"), (3600.0, "h"), (60.0, "min")):
         if seconds >= unit:
             count = seconds / unit

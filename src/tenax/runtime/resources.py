@@ -28,22 +28,22 @@ from types import FrameType, TracebackType
 cpu_seconds = time.thread_time
 """CPU time used by this thread; a system call."""
 passed_seconds = time.monotonic
-"""Time that has passed: an upper bound of a thread's CPU time. No system call."""
+"""Time that has passed. It is an upper bound of a thread's CPU time, and needs no system call."""
 
 CPU_GRACE_SECONDS = 0.5
-"""Extra time for work that ends itself: its own error is more precise."""
+"""Extra time for work that ends itself, because its own error is more precise."""
 
 _current_error: Callable[[], Exception] | None = None
-"""Raised when the time is used up; None while nothing is limited."""
+"""Raised when the time is used up; None if nothing is limited."""
 _is_kept = False
 """Whether the signal is reserved for us until this process ends."""
 
 
 class limit_cpu_time:  # noqa: N801 - used like a function
-    """Raise `error()` in the block after it has used this much CPU time, plus a grace period.
+    """Raise `error()` in the block after the block has used this much CPU time, plus a grace period.
 
-    It is raised between two Python instructions, so C code is not interrupted. Signals belong to the main thread: in
-    other threads, and if SIGVTALRM is used by someone else, the block runs without a limit.
+    The error is raised between two Python instructions, so C code is not interrupted. Signals belong to the main
+    thread. In other threads, and if other code uses SIGVTALRM, the block runs without a limit.
     """
 
     __slots__ = ("_error", "_is_limited", "_seconds")
@@ -70,7 +70,7 @@ class limit_cpu_time:  # noqa: N801 - used like a function
         global _current_error
         if self._is_limited:
             _current_error = None
-            if not _is_kept:  # else it stays armed: the next block sets it again
+            if not _is_kept:  # otherwise it stays set, and the next block sets it again
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
@@ -85,7 +85,7 @@ def keep_signal() -> None:
 
 
 def _owns_signal() -> bool:
-    """Whether we may use this signal, which is ours from the first use on."""
+    """Whether we may use this signal. From the first use on it is ours."""
     handler = signal.getsignal(signal.SIGVTALRM)
     if handler is signal.SIG_DFL:
         signal.signal(signal.SIGVTALRM, _interrupt)
@@ -101,7 +101,7 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 class ProcessLimit:
-    """Ends this process by SIGXCPU when one piece of its work takes too long; the system counts whole seconds."""
+    """Ends this process by SIGXCPU if one piece of its work takes too long. The system counts whole seconds."""
 
     def __init__(self) -> None:
         self._soft = 0
@@ -109,7 +109,8 @@ class ProcessLimit:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     def allow(self, seconds: float, used: float | None = None) -> None:
-        """Allow this much from now on, rounded up, plus up to a second; `used` is the CPU time so far, if known."""
+        """Allow this much CPU time from now on, rounded up, plus up to a second. `used` is the CPU time so far, if
+        known."""
         soft = int((time.process_time() if used is None else used) + seconds) + 2
         if soft == self._soft:
             return
@@ -120,33 +121,34 @@ class ProcessLimit:
 
 
 GC_THRESHOLD = 50_000
-"""Allocations before the youngest generation is collected. Python's 700 is for scripts; here it cost a tenth of the
-CPU."""
+"""Allocations before the youngest generation is collected. Python's default of 700 is for scripts; here it cost a tenth
+of the CPU time."""
 
-# From glibc's malloc.h: free memory above the first is returned to the system, allocations from the system are padded
-# by the second, blocks above the third are mapped individually, and the fourth is the number of heaps for threads.
+# From glibc's malloc.h. The first: free memory above it is returned to the system. The second: allocations from the
+# system are larger by this much. The third: blocks above it are mapped individually. The fourth: the number of heaps
+# for threads.
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -2, -3, -8
 _TRIM_BYTES = 256 * 1024 * 1024
 _TOP_PAD_BYTES = 1024 * 1024
 _MMAP_BYTES = 32 * 1024 * 1024
 _NO_LIMIT = 2**60
-"""cgroups v1 reports "no limit" as a number above this."""
+"""cgroups v1 reports "no limit" as a number above this one."""
 _MAX_ARENAS = 1
-"""A thread's own heap grows by a system call for every few kB: two for each page that the database's thread stores. The
-threads rarely contend for one heap, because they mostly run one at a time."""
+"""A thread's own heap grows by a system call for every few kB, which is two calls for each page that the database's
+thread stores. With one heap the threads rarely wait for each other, because they mostly run one at a time."""
 
 
 def configure_memory() -> None:
-    """Call after the imports: excludes loaded modules from garbage collection, and keeps freed memory for the
-    next page.
+    """Call after the imports: excludes loaded modules from garbage collection, and keeps freed memory for the next
+    page.
 
-    Otherwise the C library returns the memory of each page to the system and requests it again for the next one, which
-    takes half of the time for its DOM.
+    Otherwise the C library returns the memory of each page to the system and requests it again for the next page, which
+    takes half of the time for building its DOM.
     """
     gc.freeze()
     gc.set_threshold(GC_THRESHOLD, 20, 50)
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:  # other C libraries differ
+    if mallopt is not None:  # C libraries other than glibc have no mallopt
         mallopt(_M_TRIM_THRESHOLD, _TRIM_BYTES)
         mallopt(_M_TOP_PAD, _TOP_PAD_BYTES)
         mallopt(_M_MMAP_THRESHOLD, _MMAP_BYTES)
@@ -154,7 +156,7 @@ def configure_memory() -> None:
 
 
 def release_memory() -> None:
-    """Collect garbage, and return the memory kept by `configure_memory` to the system."""
+    """Collect garbage, and return the memory that `configure_memory` keeps to the system."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
@@ -162,15 +164,16 @@ def release_memory() -> None:
 
 
 def used_bytes(proc: Path = Path("/proc")) -> int:
-    """Memory of this process and its descendants: readers and browsers too, without mapped files.
+    """The memory of this process and its descendants, readers and browsers included, without mapped files. 0 if the
+    system does not report it.
 
-    0 if the system does not report it. It reads every process of the machine, so do not call it on the event loop.
+    This reads every process of the machine, so do not call it on the event loop.
     """
     children: dict[int, list[int]] = {}
     for pid, parent in _processes(proc):
         children.setdefault(parent, []).append(pid)
     family, pages = [os.getpid()], 0
-    for pid in family:  # it grows meanwhile
+    for pid in family:  # the set grows in the loop
         family += children.pop(pid, ())
         with suppress(OSError, ValueError):
             _, resident, shared, *_ = map(int, (proc / str(pid) / "statm").read_text().split())
@@ -179,17 +182,17 @@ def used_bytes(proc: Path = Path("/proc")) -> int:
 
 
 def _processes(proc: Path) -> Iterator[tuple[int, int]]:
-    """Each process and its parent."""
+    """Each process with its parent."""
     for entry in proc.iterdir() if proc.is_dir() else ():
         if entry.name.isdecimal():
             with suppress(OSError, ValueError, IndexError):
-                # A process name may contain parentheses: its state and parent come after the last one.
+                # A process name may contain parentheses. State and parent come after the last one.
                 after_name = (entry / "stat").read_text("utf-8", "replace").rpartition(")")[2]
                 yield int(entry.name), int(after_name.split()[1])
 
 
 def container_limit_bytes(root: Path = Path("/")) -> int | None:
-    """Memory limit of our container or service (cgroups, both versions); None: no limit."""
+    """The memory limit of our container or service (cgroups, both versions); None: no limit."""
     limits = []
     with suppress(OSError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():
@@ -208,15 +211,16 @@ def container_limit_bytes(root: Path = Path("/")) -> int | None:
 
 
 def skip_final_collection() -> None:
-    """Called before the process ends: otherwise Python collects everything once more, which takes 20 ms."""
+    """Call before the process ends. Otherwise Python collects all garbage once more, which takes 20 ms."""
     gc.freeze()
 
 
 @contextmanager
 def pause_collection() -> Iterator[None]:
-    """For work that allocates much and creates no cycles: repeated collections take a tenth of the CPU.
+    """Pause garbage collection for work that allocates much and creates no cycles; otherwise collections take a tenth
+    of its CPU time.
 
-    If the collector is already disabled, it stays so.
+    If the collector is already disabled, it stays disabled.
     """
     is_on = gc.isenabled()
     gc.disable()
@@ -233,14 +237,14 @@ MAX_FILES = 65_536
 FILE_RETRY_SECONDS = 2.0
 """Delay before a visit that found no file descriptor is retried."""
 _RESERVED_FILES = 256
-"""For the database, the readers, look-ups and others; half of the limit if that is low."""
+"""Reserved for the database, the readers, look-ups and others; half of the limit if the limit is low."""
 _SPARE_FILES = 4
 _RECOVER_SECONDS = 60.0
 _OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 def raise_file_limit() -> int:
-    """Raise our limit of open files as far as the system allows, within reason; returns the limit."""
+    """Raise our limit of open files as far as the system allows, up to a maximum. Returns the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -250,7 +254,7 @@ def raise_file_limit() -> int:
 
 
 def file_share(files: int) -> int:
-    """The share of the file limit for one purpose; the same for another, and the rest for all others."""
+    """The share of the file limit for one of two purposes. The rest is for all other files."""
     return max((files - min(_RESERVED_FILES, files // 2)) // 2, 1)
 
 
@@ -259,8 +263,11 @@ def is_out_of_files(error: BaseException) -> bool:
 
 
 def are_files_used_up() -> bool:
-    """Whether file descriptors are nearly used up. For failures that give no reason: a library that finds no
-    certificate, or gets no answer, may have been unable to open a file."""
+    """Whether file descriptors are nearly used up.
+
+    For failures without a reason: a library that finds no certificate, or gets no response, may have been unable to
+    open a file.
+    """
     try:
         count = sum(1 for _ in Path("/dev/fd").iterdir())
     except OSError as error:
@@ -270,14 +277,14 @@ def are_files_used_up() -> bool:
 
 
 class FileLimit:
-    """How many visits may run at once with the available file descriptors."""
+    """How many visits may run at the same time with the available file descriptors."""
 
     def __init__(self, wanted: int = 1) -> None:
-        """`wanted`: configured number of visits."""
+        """`wanted` is the configured number of visits."""
         self._wanted = wanted
         self._files = raise_file_limit()
         self._initial_max_visits = self.max_visits = file_share(self._files)
-        """`max_visits`: the current maximum."""
+        """`max_visits` returns the current maximum."""
         self.is_lowered = False
         self._lowered_at = 0.0
         self._has_warned = False
@@ -285,14 +292,14 @@ class FileLimit:
             self._warn("low limit of open files, fewer concurrent visits: raise `ulimit -n`")
 
     def recover(self, now: float) -> None:
-        """To be called while the maximum is lowered: it doubles every minute."""
+        """Call while the maximum is lowered: it doubles every minute."""
         if self.is_lowered and now - self._lowered_at >= _RECOVER_SECONDS:
             self._lowered_at = now
             self.max_visits = min(self.max_visits * 2, self._initial_max_visits)
             self.is_lowered = self.max_visits < self._initial_max_visits
 
     def record_exhaustion(self, visits: int, now: float) -> None:
-        """No file descriptor was left, with this many visits in flight."""
+        """Record that no file descriptor was left, with this many visits in flight."""
         self.max_visits = max(min(self.max_visits, visits) * 3 // 4, 1)
         self.is_lowered, self._lowered_at = self.max_visits < self._initial_max_visits, now
         if not self._has_warned:

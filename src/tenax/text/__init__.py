@@ -1,1 +1,1 @@
-"""Text of others, made safe to show and to store. Pure."""
+"""Text from others, made safe to show and to store. Pure."""

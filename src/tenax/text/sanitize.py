@@ -1,11 +1,11 @@
-"""Text of others made safe to show and to store: control characters escaped, secrets masked.
+"""Text from others, made safe to show and to store: control characters are escaped, secrets are masked.
 
-**Escaping**, for line-based output, terminals and shells, loses nothing: a program can read the original back.
-`tenax.logs.sanitize_text` removes what is unsafe instead, for people.
+**Escaping**, for line-based output, terminals and shells, loses nothing: a program can read the original back. For
+people, `tenax.logs.sanitize_text` removes what is unsafe instead.
 
-**Masking** depends on the role of the text. A text meant to be a URL is treated as a whole, even if malformed: a
-password with a space or a slash in it must not be shown because the URL is invalid. In running text, such as a log
-line, a URL ends where words do. In doubt, more is masked.
+**Masking** depends on what the text is. A text that is meant to be a URL is treated as a whole, even if it is
+malformed: a password with a space or a slash in it must not be shown because the URL is invalid. In running text, such
+as a log line, a URL ends where words do. In doubt, more is masked.
 """
 
 from __future__ import annotations
@@ -22,24 +22,25 @@ UNSAFE: Final = (
     "\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible, or reverse text
     "\U000e0000-\U000e007f"  # tag characters: invisible copies of ASCII
 )
-"""Characters that control a terminal, are invisible, or end a line for some readers; as in a regex character class."""
+"""Characters that control a terminal, are invisible, or end a line for some readers; written for a regex character
+class."""
 
 
 PIECE_BYTES: Final = 16_384
-"""Escaped at a time: escaping takes far more memory than its output."""
+"""How much is escaped at a time, because escaping takes far more memory than its result."""
 
 
 def escape_json(document: bytes) -> bytes:
-    """Equivalent JSON in UTF-8, with escapes for everything `UNSAFE`. One line stays one line for every reader."""
+    """Equivalent JSON in UTF-8, with escapes for everything in `UNSAFE`. One line stays one line for every reader."""
     return b"".join(escape_pieces(document)) if _has_unsafe(document) else document
 
 
 def escape_pieces(document: bytes) -> Iterator[bytes]:
-    """The same in pieces of whole characters, for streaming."""
+    """The same, in pieces of whole characters, for streaming."""
     start, end = 0, len(document)
     while start < end:
         stop = start + PIECE_BYTES
-        while stop < end and 0x80 <= document[stop] < 0xC0:  # within a character
+        while stop < end and 0x80 <= document[stop] < 0xC0:  # inside a character
             stop -= 1
         piece = document[start:stop]
         yield piece.decode().translate(_escape_table()).encode() if _has_unsafe(piece) else piece
@@ -60,15 +61,15 @@ def _escape_table() -> dict[int, str]:
     return {code: json.dumps(chr(code))[1:-1] for code in codes}
 
 
-# In UTF-8. Most of a text can be skipped before the search, which is faster: bytes that begin no unsafe character.
-# Bytes that follow such a byte remain, after whole characters.
+# In UTF-8. The search is faster if most of a text is skipped first: bytes that begin no unsafe character. What remains
+# are bytes that follow such a byte, after whole characters.
 _FIRST_BYTES: Final = frozenset(b"\x7f\xc2\xd8\xe1\xe2\xef\xf3")
 _HARMLESS: Final = bytes(byte for byte in range(256) if not 0x80 <= byte < 0xC0 and byte not in _FIRST_BYTES)
 
 
 @cache
 def _unsafe_bytes_pattern() -> Any:
-    """`UNSAFE` for input in which only whole characters and stray bytes of others are left."""
+    """`UNSAFE`, for input that has only whole characters, and stray bytes of other characters."""
     import re2  # imported on first use: most commands write no JSON
 
     options = re2.Options()
@@ -81,7 +82,7 @@ def _unsafe_bytes_pattern() -> Any:
 
 
 def quote_shell_word(word: str) -> str:
-    """A word quoted for a shell, on one line and inert: `$'…'` if it contains unsafe characters."""
+    """The word quoted for a shell, on one line and without effect on a terminal: `$'…'` if it has unsafe characters."""
     if word.isprintable():
         return shlex.quote(word)
     return "$'" + "".join(map(_escape_shell_char, word)) + "'"
@@ -95,13 +96,13 @@ def _escape_shell_char(char: str) -> str:
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:  # a byte of a file name that is not UTF-8
         return f"\\x{code - 0xDC00:02x}"
-    # Three octal digits end there, whatever follows.
+    # Three octal digits end the escape, whatever follows.
     return f"\\{code:03o}" if code < 0x80 else f"\\U{code:08x}"
 
 
 MASK: Final = "***"
 
-# Anything before two slashes; schemes known to browsers also without them.
+# Anything before two slashes. Schemes that browsers know also count without slashes.
 _SCHEME = re.compile(
     r"[a-z][a-z0-9+.-]*:(?=[/\\])|(?:https?|ftp|wss?|mailto|rediss?|postgres(?:ql)?|socks[45][ah]?):", re.I
 )
@@ -122,13 +123,13 @@ _PASSWORD = re.compile(r"(?i)([?&][a-z_]{0,40}passw[a-z_]{0,40}=)[^&]*")
 
 
 def mask_url(text: str) -> str:
-    """A text meant to be one URL, or a host with a user, without user and password."""
+    """A text that is meant to be one URL, or a host with a user; returned without user and password."""
     start = _authority_start(text)
     return text[:start] + _mask_userinfo(text[start:])
 
 
 def mask_reference(text: str) -> str:
-    """A text meant to be a URL or a relative link, such as a Location. A path may contain an `@`."""
+    """A text that is meant to be a URL or a relative link, such as a Location. A path may contain an `@`."""
     stripped = text.lstrip(_BLANK)
     has_host = _SCHEME.match(stripped) or stripped[:2].replace("\\", "/") == "//"
     is_path = not has_host and (":" not in _before_at(stripped) or stripped[:1] in ("/", "\\", "?", "#", "."))
@@ -138,8 +139,9 @@ def mask_reference(text: str) -> str:
 def mask_server_url(text: str, *, hides_user: bool = False) -> str:
     """The URL of a server or proxy of ours, with `***` for its password, and for the user of a proxy.
 
-    The user of a server is kept, so that the URL can be typed again; `hides_user` masks it too. A text that is no URL
-    is masked as a whole: it may be a part of one, split at a comma in a password or with its host missing.
+    The user of a server is kept, so that the URL can be typed again; `hides_user` masks the user too. A text that is
+    not a URL is masked as a whole, because it may be part of a URL: split at a comma in a password, or without its
+    host.
     """
     start = _authority_start(text)
     rest = text[start:]
@@ -153,13 +155,13 @@ def mask_server_url(text: str, *, hides_user: bool = False) -> str:
 
 
 def mask_setting(text: str, *, is_secret: bool, hides_user: bool = False) -> str:
-    """A setting as typed. One that holds passwords is the URL of a server or proxy."""
+    """A setting as typed. A setting that holds passwords is the URL of a server or proxy."""
     is_url = is_secret or _SERVER.match(text) is not None
     return mask_server_url(text, hides_user=hides_user) if is_url else mask_text(text)
 
 
 def mask_text(text: str) -> str:
-    """Running text without the user and password of URLs, and without the values of Authorization or Cookie."""
+    """Running text without the user and password of URLs, and without the values of Authorization and Cookie."""
     if any(sign in text for sign in _AT_SIGNS):
         text = "".join(_mask_words(_GAPS.split(text)))
     return _CREDENTIALS.sub(rf"\1\2{MASK}", text)
@@ -174,18 +176,18 @@ def is_secret_name(name: str) -> bool:
 
 
 def _authority_start(text: str) -> int:
-    """Where the user, or the host, begins: after blanks, scheme and slashes."""
+    """The position where the user begins, or the host: after blanks, scheme and slashes."""
     at = len(text) - len(text.lstrip(_BLANK))
     scheme = _SCHEME.match(text, at)
     if scheme is None and text[at : at + 1] and text[at] in _SLASHES and text[at + 1 : at + 2] not in ("/", "\\"):
-        return at  # a path
+        return at  # it is a path
     at = scheme.end() if scheme is not None else at
     rest = text[at:]
     return at + len(rest) - len(rest.lstrip(_SLASHES + _BLANK))
 
 
 def _mask_userinfo(rest: str) -> str:
-    """The part after the slashes of a URL. Everything before its last `@` is masked if it contains a user."""
+    """The part of a URL after the slashes. Everything before its last `@` is masked if it contains a user."""
     end = _last_at(rest)
     if end < 0:
         return rest
@@ -195,17 +197,17 @@ def _mask_userinfo(rest: str) -> str:
 
 
 def _is_host(authority: str) -> bool:
-    """Whether this is only a host with an optional port: then an `@` further on belongs to a path."""
+    """Whether this is only a host with an optional port. Then an `@` further on belongs to a path."""
     found = _HOST.fullmatch(authority)
     if found is None:
         return False
     name, port = found[1], found[2]
-    # `user:12` is a host with a port, or a part of a password with a slash in it.
+    # `user:12` is either a host with a port, or a user with part of a password that has a slash in it.
     return name is None or not port or "." in name or name.lower() == "localhost"
 
 
 def _last_at(text: str) -> int:
-    """After the last `@`, or -1."""
+    """The position after the last `@`, or -1."""
     return max((at + len(sign) for sign in _AT_SIGNS if (at := text.rfind(sign)) >= 0), default=-1)
 
 
@@ -231,7 +233,7 @@ def _mask_words(parts: list[str]) -> list[str]:
 
 
 def _url_part_count(parts: list[str], at: int) -> int:
-    """How many further parts belong to the URL that begins with this word, before its `@`; 0: none."""
+    """How many further parts belong to the URL that begins with this word, up to its `@`; 0: none."""
     match = _PARTIAL_URL.search(parts[at])
     if match is None:
         return 0
@@ -253,7 +255,7 @@ _URL_START = re.compile(r"[a-z][a-z0-9+.-]{1,20}:[/\\]|//|\\\\", re.I)
 
 
 def _mask_word(word: str) -> str:
-    """A word with an `@`: a URL after other text, a user with a password, or a mail address."""
+    """Mask a word with an `@`: a URL after other text, a user with a password, or a mail address."""
     match = _URL_START.search(word)
     if match is not None:
         return word[: match.start()] + mask_url(word[match.start() :])

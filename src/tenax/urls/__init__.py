@@ -1,13 +1,16 @@
 """URLs: normalization, scope, admission, priority and traps.
 
-Everything here is pure. A link passes these steps: `normalize` gives it one spelling; `admit` checks `scope`,
-patterns, depth and `traps` in that order and returns a `Candidate`, or counts a refusal with the name of the rule;
-`priority` ranks the candidate. `scope` also parses the seeds that a person typed. `describe_admission` explains the
+Everything here is pure. A link passes these steps: `normalize` gives it one spelling; `admit` checks `scope`, patterns,
+depth and `traps` in this order; `priority` ranks the link. The result of `admit` is a `Candidate`, or a refusal that is
+counted under the name of the rule. `scope` also parses the seeds that a person typed. `describe_admission` explains the
 same decisions in sentences, for `tenax explain`.
 
-Promises: `normalize` is idempotent for any input, and its result holds no credentials. Two links to one page have one
-URL. No rule takes more than linear time in the length of the URL. What is cached between pages affects speed, never the
-result.
+Promises:
+
+- `normalize` is idempotent for any input, and its result has no credentials.
+- All links to one page have one URL.
+- No rule takes more than linear time in the length of the URL.
+- What is cached between pages affects speed, never the result.
 """
 
 from __future__ import annotations

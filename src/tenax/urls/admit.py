@@ -1,4 +1,4 @@
-"""Whether a URL may join the crawl: scope, patterns, depth and traps, in that order, each with its reason.
+"""Whether a URL may join the crawl: scope, patterns, depth and traps, in this order, each with its reason.
 
 Results are cached for a while, because a site repeats its links on every page. `describe_admission` explains the same
 decisions to a person.
@@ -21,13 +21,14 @@ from tenax.urls.traps import find_trap, required_budgets
 MAX_REMEMBERED_LINKS = 16_384
 MAX_REMEMBERED_CHARS = 1024
 URL_LIST_LEAD_SECONDS = 1980.0
-"""A sitemap or a feed comes before all other URLs of its level that were found with it."""
+"""A sitemap or a feed comes before all other URLs of its level that were found at the same time."""
 MAX_AGE_DAYS = 1000.0
 MAX_HREFS_PER_LINK = 10
-"""Hrefs read per link that may be taken: a page of a million foreign links is not read to its end."""
+"""How many hrefs are read for each link that may be taken: a page with a million links to other hosts is not read to
+its end."""
 
 _USER_SOURCES = frozenset({Source.SEED, Source.REPLAY})
-"""Named by a person."""
+"""A person named these URLs."""
 _RULES_BEFORE_DEPTH = frozenset({"scheme", "invalid", "scope", "include", "exclude"})
 
 
@@ -44,16 +45,16 @@ class Rules(Value, frozen=True, cache_hash=True):
     max_links_per_page: int = 1000
     urls: UrlsConfig = UrlsConfig()
     moved_to: tuple[str, ...] = ()
-    """Redirect targets of seeds: in scope like the seeds themselves, whatever the scope is."""
+    """Redirect targets of seeds. They are in scope like the seeds themselves, whatever the scope is."""
     revision: int = 0
-    """How often the rules changed since the crawl began. At 0, no admitted task needs to be checked again."""
+    """How often the rules have changed since the crawl began. At 0, no admitted task needs to be checked again."""
 
 
 class LinkDecision(NamedTuple):
-    """What is known about a link, wherever on the site it is."""
+    """What is known about a link, on whichever page of the site it is."""
 
     url: str
-    """Normalized; the href itself if it is no http(s) URL."""
+    """Normalized; the href itself if it is not an http(s) URL."""
     origin: str
     refusal: str | None
     rank: Rank
@@ -99,14 +100,15 @@ def seed_candidates(rules: Rules) -> tuple[Candidate, ...]:
 
 
 def url_refusal(rules: Rules, url: WebUrl, depth: int) -> str | None:
-    """The first rule that refuses this URL at this depth, or None; for URLs that were not links of a page."""
+    """The first rule that refuses this URL at this depth, or None. For URLs that were not links of a page."""
     checker = _rule_checker(rules)
     reason = checker.rule_refusal(url)
     return reason or ("depth" if depth > rules.max_depth else checker.trap_refusal(url))
 
 
 def redirect_refusal(rules: Rules, url: WebUrl, depth: int) -> str | None:
-    """The same for the target of a redirect. That of a seed, at depth 0, need not match `include`."""
+    """The first rule that refuses the target of a redirect. The target of a seed, at depth 0, need not match
+    `include`."""
     checker = _rule_checker(rules)
     reason = checker.rule_refusal(url)
     if reason == "include" and depth == 0:
@@ -115,7 +117,7 @@ def redirect_refusal(rules: Rules, url: WebUrl, depth: int) -> str | None:
 
 
 def task_refusal(rules: Rules, task: Task) -> str | None:
-    """The rule that refuses an admitted task since the rules changed; None for tasks that no rule applies to."""
+    """The rule that refuses an admitted task after the rules have changed; None for tasks that no rule applies to."""
     if task.is_url_list or task.depth == 0 or task.source in _USER_SOURCES:
         return None
     url = normalize(task.url, None, normalize_options(rules.urls))
@@ -123,9 +125,9 @@ def task_refusal(rules: Rules, task: Task) -> str | None:
 
 
 def links_with_limits(rules: Rules, page_url: str, depth: int, links: Iterable[tuple[str, bool]]) -> dict[str, str]:
-    """The links of a stored page that no rule refuses; the value is `depth` if a link is too deep, else empty.
+    """The links of a stored page that no rule refuses. The value of a link is `depth` if it is too deep, else empty.
 
-    `links` are normalized URLs, each with whether it is marked nofollow; nofollow links are left out.
+    `links` are normalized URLs, each with whether it is marked nofollow. Nofollow links are left out.
     """
     checker = _rule_checker(rules)
     limit = "depth" if depth + 1 > rules.max_depth else ""
@@ -163,7 +165,7 @@ def admit_links(
     seen = {page_url}
     left_out: set[str] = set()
     read = hrefs[: most * MAX_HREFS_PER_LINK]
-    # Most links are written in our spelling, and halfway through a site most of them are known.
+    # Most links are written as we would write them, and halfway through a site most of them are known.
     plain = [here + href if href[:1] == "/" != href[1:2] else _plain_url(href, directory) for href in read]
     unknown = [number for number, url in enumerate(plain) if url not in known and url not in known_before]
     targets: list[str | None] = [*plain]
@@ -207,9 +209,10 @@ def admit_links(
 def url_list_candidate(
     rules: Rules, href: str, found_on: FoundOn, budget: Budget, *, is_named: bool = False
 ) -> Candidate | None:
-    """A sitemap or a feed as a candidate; None if it is no URL, or on a host that the seeds do not name.
+    """A sitemap or a feed as a candidate; None if it is not a URL, or is on a host that the seeds do not name.
 
-    Patterns and depth are not checked: it is no page. One that `is_named` by robots.txt may be on any host.
+    Patterns and depth are not checked, because a URL list is not a page. A sitemap that `is_named` by robots.txt may be
+    on any host.
     """
     checker = _rule_checker(rules)
     url = normalize(href, found_on.base, checker.normalize_options)
@@ -230,7 +233,7 @@ def guess_candidate(rules: Rules, guess: str, depth: int, source: Source, via: s
 
 
 def is_seed_host(rules: Rules, url: WebUrl) -> bool:
-    """Whether its host is one of the seeds' hosts or their redirect targets, whatever its path."""
+    """Whether the host of this URL is that of a seed, or of a seed's redirect target, whatever the path."""
     scope = rules.scope
     if scope.name == "host":
         return site_key(url) in scope.hosts
@@ -244,7 +247,7 @@ class ListedUrl(NamedTuple):
 
     url: str
     at: float | None = None
-    """When it was published or changed, if declared."""
+    """When the URL was published or changed, if this is declared."""
     changefreq: str = ""
 
 
@@ -311,7 +314,7 @@ class _RuleChecker:
         self._cache_room = MAX_REMEMBERED_LINKS
 
     def rule_refusal(self, url: WebUrl, *, is_included: bool = False) -> str | None:
-        """The rule before depth that refuses this URL."""
+        """The first rule before depth that refuses this URL."""
         if not is_in_scope(self.rules.scope, url):
             return "scope"
         if self.include and not is_included and self.include.first_match(url.url) is None:
@@ -325,7 +328,8 @@ class _RuleChecker:
         return f"trap:{setting}" if setting else None
 
     def cached_links(self, origin: str, directory: str) -> tuple[dict[str, LinkDecision], dict[str, LinkDecision]]:
-        """Cached links by href: those that depend on the base's origin only, and those that depend on its directory."""
+        """Cached links by href: those that depend only on the origin of the base, and those that depend on its
+        directory."""
         if not origin:
             return {}, {}
         if self._cache_room <= 0:
@@ -337,7 +341,7 @@ class _RuleChecker:
     def check_link(
         self, href: str, base: str, rooted: dict[str, LinkDecision], relative: dict[str, LinkDecision]
     ) -> LinkDecision:
-        """Check a link and cache it where its href is unambiguous."""
+        """Check a link. Cache the result if its href always means the same URL."""
         link = self._decide(href, base)
         if len(href) > MAX_REMEMBERED_CHARS or len(link.url) > MAX_REMEMBERED_CHARS:
             return link
@@ -350,7 +354,7 @@ class _RuleChecker:
         return link
 
     def check_url(self, url: str, base: str) -> LinkDecision:
-        """Check a URL that occurs once, without caching it."""
+        """Check a URL that occurs once. The result is not cached."""
         return self._decide(url, base)
 
     def _cached_links_at(self, key: str) -> dict[str, LinkDecision]:
@@ -378,7 +382,7 @@ def _rule_checker(rules: Rules) -> _RuleChecker:
 
 
 def _plain_url(href: str, directory: str) -> str:
-    """The URL of an href that does not start at the root, if it is in normalized spelling; else empty."""
+    """The URL of an href that does not start at the root, if the href is in normalized spelling; else empty."""
     if href.startswith(("http://", "https://")):
         return href
     return directory + href if href[:1].isalnum() and ":" not in href else ""

@@ -1,7 +1,7 @@
 """Explains the admission of one URL in sentences.
 
-It checks the same rules in the same order as `admit`; the first verdict that did not pass has the name under which a
-refusal is counted.
+It checks the same rules in the same order as `admit`. The first verdict that did not pass has the name under which
+`admit` counts the refusal.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _TRAP_REASONS = {
 
 
 class RuleVerdict(Value, frozen=True):
-    """One rule's verdict about one URL."""
+    """The verdict of one rule about one URL."""
 
     rule: str
-    """`scope`, `include`, `exclude`, `depth` or `trap`; a trap that matches adds its setting: `trap:max_length`."""
+    """`scope`, `include`, `exclude`, `depth` or `trap`. A trap that matches adds its setting: `trap:max_length`."""
     passed: bool
     why: str
 
 
 def rule_verdicts(rules: Rules, url: WebUrl, depth: int) -> list[RuleVerdict]:
-    """Every rule's verdict, in the order of admission; all are checked, whatever the first ones say."""
+    """The verdict of every rule, in the order of admission. All rules are checked, whatever the first ones say."""
     return [
         _check_scope(rules.scope, url),
         _check_include(rules, url),

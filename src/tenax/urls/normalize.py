@@ -1,12 +1,12 @@
-"""One spelling for each URL, so that a page is never visited under two names, and the base of a document's links.
+"""One spelling for each URL, so that a page is never visited under two names; and the base of a document's links.
 
 The WHATWG parser does what every browser does: it resolves against the base, lower-cases scheme and host, writes names
-in punycode and other characters as UTF-8 escapes, drops default ports and dot segments. Added here: no fragment, no
-userinfo (credentials must not be stored), no dot after the host, no tracking or session parameters, parameters sorted,
-needless escapes decoded. `normalize` is idempotent.
+in punycode and other characters as UTF-8 escapes, and drops default ports and dot segments. `normalize` also removes
+the fragment, user and password (credentials must not be stored), a dot after the host, and tracking and session
+parameters. It sorts the parameters and decodes needless escapes. It is idempotent.
 
-A base is written once and multiplied by every link: 2,000 characters times 50,000 links are 100 MB from a page of 1 MB.
-So a base longer than any URL that is followed is ignored, and relative links are resolved up to a total of
+A base is written once, but multiplied by every link: 2,000 characters times 50,000 links are 100 MB from a page of 1
+MB. So a base is ignored if it is longer than any URL that is followed, and relative links are resolved up to a total of
 `MAX_RESOLVED_CHARS`.
 """
 
@@ -32,13 +32,13 @@ _LONG_QUERY_CHARS = 1024
 """The parameter names of a longer query are not cached."""
 
 # An escape that is needless or in lower case: of an unreserved character (RFC 3986, 2.3), or with an `a` to `f` in it.
-# A `%` after another stray `%` or `%4` is left alone: decoding it would create an escape that was none.
+# A `%` after another stray `%` or `%4` is left alone, because decoding it would create a new escape.
 _ESCAPE = re.compile(
     r"(?<!%)(?<!%[0-9A-Fa-f])%"
     r"(2[DdEe]|3[0-9]|4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9AaEe]|[0-9A-Fa-f][a-f]|[a-f][0-9A-F])"
 )
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-# A base that is split without the parser. The parser's result for the parts is the same for all that share them.
+# A base that can be split without the parser. All URLs with the same origin and directory have the same result.
 _PLAIN_BASE = re.compile(r"(https?://[a-z0-9.-]++(?::[0-9]++)?+)(/(?:[A-Za-z0-9._~-]*+/)*+)[A-Za-z0-9._~-]*+")
 _NORMALIZED_ESCAPES = {
     pair: chr(int(pair, 16)) if int(pair, 16) in _UNRESERVED else f"%{pair.upper()}"
@@ -47,7 +47,7 @@ _NORMALIZED_ESCAPES = {
 
 
 class ParamNames(Value, frozen=True):
-    """Parameter names in lower case: whole ones, and prefixes of others."""
+    """Parameter names in lower case: whole names, and prefixes of names."""
 
     exact: frozenset[str] = frozenset()
     prefixes: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ def normalize_options(config: UrlsConfig) -> NormalizeOptions:
 
 
 def normalize(href: str, base: str | None, options: NormalizeOptions) -> WebUrl | None:
-    """The normalized link; None if it does not parse or is not http(s). Never raises."""
+    """The normalized link; None if it cannot be parsed or is not http(s). Never raises."""
     if len(href) > MAX_HREF_CHARS:
         href = href.partition("#")[0]
         if len(href) > MAX_HREF_CHARS:
@@ -124,9 +124,9 @@ def normalize(href: str, base: str | None, options: NormalizeOptions) -> WebUrl 
 
 
 def parse_exact_url(href: str) -> WebUrl | None:
-    """The URL as a browser would request it: escaped, without fragment and userinfo, otherwise unchanged.
+    """The URL as a browser would request it: escaped, without fragment, user and password, otherwise unchanged.
 
-    For URLs that must keep their spelling. None as for `normalize`.
+    For URLs that must keep their spelling. None in the same cases as `normalize`.
     """
     url = normalize(href, None, _UNCHANGED_OPTIONS)
     if url is None:
@@ -139,7 +139,7 @@ def parse_exact_url(href: str) -> WebUrl | None:
 def mask_userinfo(href: str) -> str:
     """A valid URL, with `***` for its user and password as the parser reads them.
 
-    Texts that may be no URL, and are only shown, are masked by `tenax.text.sanitize`.
+    Texts that are only shown, and may not be URLs, are masked by `tenax.text.sanitize`.
     """
     if "@" not in href:
         return href
@@ -156,7 +156,8 @@ _UNCHANGED_OPTIONS = NormalizeOptions()
 
 
 def split_base(base: str) -> tuple[str, str] | None:
-    """The origin of a base URL, and its directory with a slash: all that a rooted and a relative link depend on."""
+    """The origin of a base URL, and its directory with a slash. Links that begin with a slash depend only on the
+    origin, other relative links only on the directory."""
     if plain := _PLAIN_BASE.fullmatch(base):
         return plain[1], plain[1] + plain[2]
     try:
@@ -184,9 +185,10 @@ def _parse_param_names(patterns: tuple[str, ...]) -> ParamNames:
 def _normalize_path(path: str, options: NormalizeOptions) -> str:
     if "%" in path:
         path = _normalize_escapes(path)
-    if "^" in path:  # newer editions of the standard escape it, the parser does not yet
+    if "^" in path:  # newer editions of the standard escape `^`, the parser does not yet
         path = path.replace("^", "%5E")
-    # Removing a session can expose a slash, and removing a slash a session: repeat until nothing changes.
+    # Removing a session parameter can expose a slash, and removing a slash a session parameter. So repeat until nothing
+    # changes.
     while True:
         before = path
         if options.strip_trailing_slash and len(path) > 1 and path[-1] == "/":
@@ -214,7 +216,7 @@ def _normalize_query(query: str, options: NormalizeOptions) -> str:
     if "&" not in query:
         return "" if is_dropped(_param_name(query), options) else query
     kept = [pair for pair in query.split("&") if pair and not is_dropped(_param_name(pair), options)]
-    # By name only, and stable: the order of `a[]=2&a[]=1` may matter to the site.
+    # By name only, and stable, because the order of `a[]=2&a[]=1` may matter to the site.
     if len(kept) > 1:
         kept.sort(key=_param_name)
     return "&".join(kept)
@@ -238,8 +240,8 @@ def _normalize_escape(match: re.Match[str]) -> str:
 
 
 MAX_RESOLVED_CHARS = 4_000_000
-"""Total length of the resolved relative links of one document: 80 for each of 50,000, the most that are read of a page.
-"""
+"""Maximum total length of the resolved relative links of one document: 80 for each of 50,000 links, the maximum of a
+page."""
 _ABSOLUTE_PREFIXES = ("http://", "https://")
 _PLAIN_OPTIONS = NormalizeOptions()
 
@@ -247,7 +249,7 @@ _PLAIN_OPTIONS = NormalizeOptions()
 def resolve_base(base_href: str | None, document_url: str, max_chars: int = UrlsConfig().max_length) -> str:
     """The base of relative links: the `<base href>`, or the document if there is none or it is too long.
 
-    Not normalized: that could remove a slash that matters here.
+    The base is not normalized, because that could remove a slash that matters here.
     """
     if base_href is None:
         return document_url
@@ -256,9 +258,9 @@ def resolve_base(base_href: str | None, document_url: str, max_chars: int = Urls
 
 
 def make_link_resolver(base: str) -> Callable[[str], str]:
-    """A function that makes the links of one document absolute, otherwise unchanged.
+    """A function that makes the links of one document absolute and changes nothing else.
 
-    A link that is no web URL is returned unchanged, as are links beyond the limit.
+    Links that are not web URLs, and links beyond the limit, are returned unchanged.
     """
     remaining_chars, base_chars = MAX_RESOLVED_CHARS, len(base)
 
@@ -266,7 +268,7 @@ def make_link_resolver(base: str) -> Callable[[str], str]:
         nonlocal remaining_chars
         if remaining_chars < 0:
             return href
-        # Its full length, however short the result: that much is parsed.
+        # The full length of both, however short the result, because that much is parsed.
         remaining_chars -= base_chars + len(href)
         found = normalize(href, base, _PLAIN_OPTIONS)
         return href if found is None else found.url
@@ -277,12 +279,12 @@ def make_link_resolver(base: str) -> Callable[[str], str]:
 def page_link_resolver(
     page_url: str, base_href: str | None, max_chars: int = UrlsConfig().max_length
 ) -> Callable[[str], str]:
-    """The same for a page at this URL, with this `<base href>`."""
+    """The same function for a page at this URL, with this `<base href>`."""
     return make_link_resolver(resolve_base(base_href, page_url, max_chars))
 
 
 def count_resolvable(hrefs: Iterable[str], base: str) -> int:
-    """How many of the links, from the first, can be resolved within the limit of a document."""
+    """How many of the links, counted from the first, can be resolved within the limit of a document."""
     _, directory = split_base(base) or ("", "")
     remaining_chars, count = MAX_RESOLVED_CHARS, 0
     for href in hrefs:

@@ -1,4 +1,4 @@
-"""The priority of a URL, judged by the URL itself and its distance from a seed."""
+"""The priority of a URL, from the URL itself and its distance from a seed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DATE_ONLY_PATH = re.compile(r"(?:/[a-z_-]+)?/(?:19|20)\d\d(?:/(?:0[1-9]|1[0-2])
 
 
 class Rank(IntEnum):
-    """What the URL itself says about its priority, whatever its depth; an index into `queue_positions`."""
+    """What the URL itself says about its priority, whatever its depth. An index into `queue_positions`."""
 
     TOP = 0
     """A home page, or a seed."""
@@ -54,7 +54,8 @@ def url_rank(url: WebUrl) -> Rank:
 
 
 def lag_seconds(url: WebUrl, rank: Rank) -> float:
-    """How far a numbered page stays behind others of its list found with it: they are visited in order."""
+    """How long a numbered page waits behind other pages of its list that were found with it, so that they are visited
+    in order."""
     number = _LAST_NUMBER.search(url.query or url.path) if rank is Rank.LISTING else None
     return SECONDS_PER_PAGE * int(number[1]) if number is not None else 0.0
 
@@ -64,15 +65,14 @@ def url_priority(url: WebUrl, depth: int, is_seed: bool) -> Priority:
 
 
 # ---- the score ----------------------------------------------------------------------------------------------
-#
-# A number from 0 to 100. The type of a URL and its depth decide its level, which the frontier serves first to last; its
-# source, its age and the number of links to it move it within the level. A point is worth a minute in the queue, so a
-# URL found long enough ago comes before any score.
+# The score is a number from 0 to 100. The type of a URL and its depth decide its level, and the frontier serves the
+# levels in order. The source of the URL, its age and the number of links to it change its score within the level. A
+# point counts as a minute in the queue, so a URL that was found long enough ago comes before one with any score.
 
 MIN_SCORES = {Priority.HIGH: 67.0, Priority.MEDIUM: 34.0, Priority.LOW: 1.0, Priority.DISCOVERY: 0.0}
 """The minimum score of each level."""
 _SOURCE_POINTS = {Source.FEED: 6.0, Source.SITEMAP: -4.0}
-"""A feed lists what is new; a sitemap may list what nothing links to any more."""
+"""A feed lists new pages; a sitemap may list pages that nothing links to any more."""
 _AGE_POINTS = ((2.0, 6.0), (30.0, 2.0), (365.0, 0.0))
 _OLD_AGE_POINTS = -6.0
 
@@ -82,13 +82,13 @@ class QueuePosition(NamedTuple):
 
     priority: Priority
     lead_seconds: float
-    """How long before others of its level that were found at the same moment."""
+    """How long it comes before other URLs of its level that were found at the same moment."""
 
 
 def url_score(
     rank: Rank, depth: int, source: Source = Source.LINK, age_days: float | None = None, in_links: int = 0
 ) -> float:
-    """The score of a URL. `age_days` since it was published or changed, if declared."""
+    """The score of a URL. `age_days` is the time since the URL was published or changed, if this is declared."""
     if source in GUESS_SOURCES:
         return 0.0
     base = _base_score(rank, depth)
@@ -114,14 +114,14 @@ def queue_position(score: float) -> QueuePosition:
 def queue_positions(
     depth: int, source: Source = Source.LINK, age_days: float | None = None
 ) -> tuple[QueuePosition, ...]:
-    """The position of each rank at this depth. Pass whole days: results are cached."""
+    """The position of each rank at this depth. Pass whole days, because results are cached."""
     return tuple(queue_position(url_score(rank, depth, source, age_days)) for rank in Rank)
 
 
 def _base_score(rank: Rank, depth: int) -> float:
     if rank is Rank.TOP:
         return 95.0
-    if rank is Rank.LISTING:  # even near a seed: most of its entries are found on other pages too
+    if rank is Rank.LISTING:  # even near a seed, because most of its entries are found on other pages too
         return 24.0 - min(depth, 10)
     if depth <= SHALLOW_DEPTH:
         return 80.0 - 4 * depth

@@ -1,7 +1,7 @@
 """What a crawl may visit: its seeds, the scope around them, and include and exclude patterns.
 
-Hosts are compared as a person would: `www.` in front and http or https make no difference, another port does. Patterns
-run on RE2, which never backtracks: no user pattern can make a URL expensive.
+Hosts are compared as a person would compare them: `www.` in front makes no difference, http or https makes none,
+another port does. Patterns run on RE2, which never backtracks, so no pattern can make a URL expensive.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _FILE_NAME = re.compile(r"\.[a-z][a-z0-9]{1,4}$", re.IGNORECASE)
 
 
 class Scope(Value, frozen=True):
-    """The scope of one crawl; only the set for `name` is filled."""
+    """The scope of one crawl. Only the set that belongs to `name` is filled."""
 
     name: ScopeName
     hosts: frozenset[str] = frozenset()
     """`host` or `host:port`, as written by `site_key`."""
     domains: frozenset[str] = frozenset()
     prefixes: frozenset[str] = frozenset()
-    """A site and a path without its last slash; that path and everything below is in scope."""
+    """A site and a path without its last slash. That path and everything below it is in scope."""
 
 
 def build_scope(seeds: Iterable[WebUrl], name: ScopeName) -> Scope:
-    # Each by itself and then all at once: widening a scope copies it, and there may be 100,000 seeds.
+    # Each seed by itself, and then all together: widening a scope copies it, and there may be 100,000 seeds.
     scopes = [widen_scope(Scope(name), seed) for seed in seeds]
     return Scope(
         name,
@@ -47,7 +47,8 @@ def build_scope(seeds: Iterable[WebUrl], name: ScopeName) -> Scope:
 
 
 def widen_scope(scope: Scope, url: WebUrl) -> Scope:
-    """The scope with this URL's host, domain or prefix added: a seed, or the redirect target of a seed."""
+    """The scope with the host, domain or prefix of this URL added. The URL is a seed, or the redirect target of a
+    seed."""
     if scope.name == "host":
         return Scope("host", hosts=scope.hosts | {site_key(url)})
     if scope.name == "domain":
@@ -68,7 +69,7 @@ def is_in_scope(scope: Scope, url: WebUrl) -> bool:
 
 
 def site_key(url: WebUrl) -> str:
-    """The host without `www.`, with its port if that is not the scheme's default."""
+    """The host without `www.`, with its port if that is not the default of the scheme."""
     return _origin_site_key(url.origin)
 
 
@@ -80,9 +81,9 @@ def _origin_site_key(origin: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def registered_domain(host: str) -> str:
-    """The registered domain: `bbc.co.uk` for `news.bbc.co.uk`. An address or a single label is its own.
+    """The registered domain: `bbc.co.uk` for `news.bbc.co.uk`. An address or a single label is its own domain.
 
-    The first call reads the public suffix list of its package (tens of milliseconds).
+    The first call reads the public suffix list of its package, which takes tens of milliseconds.
     """
     if is_address(host) or "." not in host:
         return host
@@ -90,7 +91,8 @@ def registered_domain(host: str) -> str:
 
 
 def is_address(host: str) -> bool:
-    """Whether it is an IP address; by the URL standard every host whose last part is a number is an IPv4 address."""
+    """Whether the host is an IP address. By the URL standard, every host whose last part is a number is an IPv4
+    address."""
     return host[:1] == "[" or host.rpartition(".")[2].isdigit()
 
 
@@ -102,7 +104,7 @@ def _suffix_list() -> PublicSuffixList:
 
 
 def _prefix_directory(path: str) -> str:
-    """`/docs` for `/docs`, `/docs/` and `/docs/intro.html`: what a person means by "this and below"."""
+    """`/docs` for `/docs`, `/docs/` and `/docs/intro.html`: what a person means by "this page and everything below"."""
     head, _, last = path.rpartition("/")
     return head if not last or _FILE_NAME.search(last) else path
 
@@ -122,10 +124,10 @@ _MAX_SHOWN_CHARS = 200
 
 
 def parse_seed(text: str, options: NormalizeOptions) -> WebUrl:
-    """The URL for `example.org`, `localhost:8000/a` or a whole URL; raises `UsageError` for anything else.
+    """The URL for `example.org`, `localhost:8000/a` or a whole URL. Raises `UsageError` for anything else.
 
-    Without a scheme it is https, but http for an address, for localhost and with an explicit port: such servers rarely
-    have a certificate.
+    Without a scheme the URL is https. It is http for an address, for localhost and with an explicit port, because such
+    servers rarely have a certificate.
     """
     seed = text.strip()
     if seed.startswith("//"):
@@ -139,7 +141,7 @@ def parse_seed(text: str, options: NormalizeOptions) -> WebUrl:
     elif mask_url(seed).startswith(scheme[0]):
         raise UsageError(f"`{_format_seed(seed)}`: `{scheme[1]}` is not a scheme we fetch; give an http or https URL")
     else:
-        url = None  # what looks like a scheme is a user
+        url = None  # what looks like a scheme is a user name
     if url is None:
         raise UsageError(f"`{_format_seed(seed)}` is not a URL; write it like https://example.org/")
     return url
@@ -157,16 +159,16 @@ def _parse_without_scheme(seed: str, port: str | None, options: NormalizeOptions
 
 
 def _format_seed(seed: str) -> str:
-    """For a message: no password, no control characters, not too long."""
+    """The seed as shown in a message: no password, no control characters, not too long."""
     return "".join(char if char.isprintable() else "?" for char in mask_url(seed)[:_MAX_SHOWN_CHARS])
 
 
 _WILDCARD = re.compile(r"[*+\[(|^]|\\[a-zA-Z]|\.(?=[*+?{])")
-"""What makes a regular expression more than a literal text."""
+"""Characters that make a regular expression more than a literal text."""
 
 
 class Patterns:
-    """Compiled patterns. Objects that are pickled carry the texts and compile again."""
+    """Compiled patterns. When they are pickled, only the texts are stored, and are compiled again."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._compiled = [(text, _compile_pattern(text)) for text in texts]
@@ -183,7 +185,7 @@ class Patterns:
 
 
 def compile_patterns(texts: Sequence[str]) -> Patterns:
-    """Raises `ConfigError` if one of them is invalid, or could never match."""
+    """The compiled patterns. Raises `ConfigError` if one of them is invalid, or could never match."""
     for text in texts:
         if not _is_regex(text) and not text.startswith(("http", "*", "?")):
             shown = _format_pattern(text)
@@ -196,7 +198,7 @@ def compile_patterns(texts: Sequence[str]) -> Patterns:
 
 
 def _suggest_glob(text: str) -> str:
-    """A glob that matches whole URLs, by what was probably meant: `tag` is a directory, `.pdf` an ending."""
+    """A glob that matches whole URLs, and probably means the same: `tag` is a directory, `.pdf` an ending."""
     first, last = text.partition("/")[0], text.rpartition("/")[2]
     start = "*" if not first or "." in first else "*/"
     if text.endswith("*") or text.startswith("."):
@@ -205,10 +207,10 @@ def _suggest_glob(text: str) -> str:
 
 
 def _compile_pattern(text: str) -> Any:
-    import re2  # 6 ms, and most crawls have no patterns
+    import re2  # the import takes 6 ms, and most crawls have no patterns
 
     options = re2.Options()
-    options.log_errors = False  # it would print to stderr
+    options.log_errors = False  # errors would be printed to stderr
     options.never_capture = True
     wild = {"*": ".*", "?": "."}
     try:
@@ -227,8 +229,10 @@ def _is_regex(text: str) -> bool:
 
 
 def _has_password(text: str) -> bool:
-    """Whether it contains a password. Such a pattern would match nothing, and be stored with the rules. Wildcards
-    before an `@` are no password."""
+    """Whether the pattern contains a password. Such a pattern would match nothing, and would be stored with the rules.
+
+    Wildcards before an `@` are not a password.
+    """
     before = text.partition("@")[0]
     is_wild = _WILDCARD.search(before) is not None if _is_regex(text) else "*" in before
     return mask_text(text) != text and not is_wild

@@ -1,7 +1,7 @@
-"""URLs that lead into endless sites, and budgets for those that might.
+"""Refuses URLs that lead into endless sites, and limits by budgets those that might.
 
-Each rule has the name of its setting, so a refusal says what to change. The rules would rather miss a trap than refuse
-a page: depth, length and the budgets eventually stop what they miss.
+Each rule has the name of its setting, so a refusal says what to change. If a rule is in doubt, it allows the URL,
+because depth, length and budgets stop an endless site later.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from tenax.urls.normalize import WebUrl
 from tenax.urls.scope import registered_domain
 
 EARLIEST_CALENDAR_YEAR = 1970
-"""Years before this count as a trap in URLs of a calendar; other past dates never do."""
+"""A year before this one counts as a trap in the URL of a calendar. Other past dates never do."""
 
 _CALENDAR_WORD = re.compile(r"/(?:calendar|calendars|kalender|calendrier|calendario|cal)(?:[/.]|$)", re.IGNORECASE)
 _YEAR_SEGMENT = re.compile(r"/(\d{4})(?=/|-\d\d(?!\d)|$)")
-# In other URLs a bare number is more often an id than a year: /events/2090/ is an event. A date must look like one.
+# In other URLs a bare number is more often an id than a year: /events/2090/ is an event. A date must look like a date.
 _MONTH_IN_PATH = re.compile(
     r"(?:^|/(?:events?|agenda|schedule|termine|eventos|blog|archives?)(?:/[a-z]+)?)"
     r"/(\d{4})[/-](?:0[1-9]|1[0-2])(?=[/-]|$)",
@@ -35,7 +35,7 @@ _DATE_PARAM = re.compile(
 
 
 def find_trap(url: WebUrl, config: UrlsConfig, year: int) -> str | None:
-    """The name of the setting that refuses this URL, or None. `year` is the current one."""
+    """The name of the setting that refuses this URL, or None. `year` is the current year."""
     if len(url.url) > config.max_length:
         return "max_length"
     if url.query and url.query.count("&") >= config.max_query_params:
@@ -53,7 +53,7 @@ def find_trap(url: WebUrl, config: UrlsConfig, year: int) -> str | None:
 
 
 def required_budgets(url: WebUrl, config: UrlsConfig, is_seed_host: bool) -> tuple[Budget, ...]:
-    """The budgets that admitting this URL uses up. The seeds' own hosts are not limited, however many are below one
+    """The budgets that admitting this URL uses up. The hosts of the seeds are not limited, however many are below one
     domain."""
     budgets: tuple[Budget, ...] = ()
     if url.query:
@@ -66,9 +66,9 @@ def required_budgets(url: WebUrl, config: UrlsConfig, is_seed_host: bool) -> tup
 
 
 def _has_repeated_segments(segments: list[str], max_repeats: int) -> bool:
-    """Whether a run of segments repeats more than `max_repeats` times in a row, or that many URLs are concatenated.
+    """Whether segments repeat more than `max_repeats` times in a row, or as many URLs are written one after the other.
 
-    Only consecutive repetition counts: /course/1/unit/1/lesson/1 is a page. Runs of numbers are addresses too.
+    Only consecutive repetition counts: /course/1/unit/1/lesson/1 is a page. A run of numbers does not count either.
     """
     if 1 + segments.count("http:") + segments.count("https:") > max(max_repeats, 2):
         return True
@@ -97,9 +97,9 @@ def _find_years(text: str, *patterns: re.Pattern[str]) -> list[int]:
 
 @lru_cache(maxsize=4)
 def _unusual_year_pattern(last_year: int) -> re.Pattern[str]:
-    """Matches a number in the position of a year outside of our time; few URLs have one, and only they are checked
-    further."""
+    """Matches a number in the position of a year, outside of the usual years. Few URLs have one, and only these are
+    checked further."""
     usual = "|".join(str(year) for year in range(EARLIEST_CALENDAR_YEAR, last_year + 1))
     in_path = rf"/(?!{usual})\d{{4}}(?=[/?]|-\d\d(?!\d)|$)"
-    in_query = rf"(?<=[ehkryEHKRY])=(?!{usual})\d{{4}}"  # last letters of date, month, week, year, day; not of id
+    in_query = rf"(?<=[ehkryEHKRY])=(?!{usual})\d{{4}}"  # the last letters of date, month, week, year, day
     return re.compile(f"{in_path}|{in_query}")

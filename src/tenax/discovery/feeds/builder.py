@@ -1,8 +1,8 @@
 """Builds a feed from its elements, independent of the XML parser.
 
-Both parsers, the strict and the tolerant one, report starts, text and ends to a `FeedBuilder`. Every start has its end.
-The builder knows the conventions of feeds: a link may be text or an attribute, an id may be a link, the title of a
-channel's picture is not the channel's.
+The strict and the tolerant parser report starts, text and ends to a `FeedBuilder`. Every start has its end. The builder
+knows the conventions of feeds: a link may be text or an attribute, an id may be a link, and the title of a channel's
+picture is not the title of the channel.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class LimitReached(Exception):
 
 
 class _Draft:
-    """A feed or an entry while it is read."""
+    """A feed or an entry while it is being read."""
 
     def __init__(self) -> None:
         self.link: str | None = None
         self.id = ""
         self.title = ""
         self.title_depth = MAX_DEPTH
-        """A less deeply nested title takes precedence."""
+        """A title that is nested less deeply takes precedence."""
         self.dates: dict[ElementKind, float] = {}
 
     def to_entry(self) -> FeedEntry:
@@ -69,7 +69,7 @@ class _Draft:
 
 
 class FeedBuilder:
-    """Takes every element in order; `build_feed` returns the result."""
+    """Takes every element in order. `build_feed` returns the result."""
 
     def __init__(self, url: str, now: float) -> None:
         self._scope = ElementScope(url)
@@ -82,19 +82,19 @@ class FeedBuilder:
         self._metadata: dict[str, str] = {}
         self._problems: list[str] = []
         self._depth = 0
-        """Of the element that started last."""
+        """The depth of the element that started last."""
         self._elements = 0
         self._is_in_feed = False
         self._open: list[tuple[int, ElementKind, dict[str, str]]] = []
         self._pieces: list[str] | None = None
-        """Collects the current text; None when it is not needed."""
+        """Collects the current text; None if it is not needed."""
         self._markup_depth = 0
-        """Depth of an element whose content is markup; 0 outside of one."""
+        """The depth of an element whose content is markup; 0: not in one."""
         self._hidden_depth = 0
-        """Depth of a script or similar inside it, which is not text; 0 outside of one."""
+        """The depth of a script or similar element in it, which is not text; 0: not in one."""
         self._has_markup = False
         self._title_depth = 0
-        """Depth of the last title, so that no deeper one replaces it; 0 for none."""
+        """The depth of the last title, so that no deeper title replaces it; 0: none."""
 
     # ---- parser events ------------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ class FeedBuilder:
         self._open.append((self._depth, kind, attributes))
 
     def _begin_markup(self, tag: str) -> None:
-        """An element in a title or in content. A `div` around escaped text changes nothing."""
+        """Handle an element in a title or in content. A `div` around escaped text changes nothing."""
         if tag in HIDDEN_TAGS and not self._hidden_depth:
             self._hidden_depth = self._depth
         if tag.rpartition(":")[2] != "div":
@@ -191,14 +191,14 @@ class FeedBuilder:
         self._take_attributes(self._entry, attributes)
 
     def _take_attributes(self, draft: _Draft, attributes: dict[str, str]) -> None:
-        """CDF uses attributes where other formats use elements."""
+        """Take values from attributes: CDF uses them where other formats use elements."""
         if "lastmod" in attributes:
             self._take_date(draft, ElementKind.UPDATED, attributes["lastmod"], attributes)
         if "href" in attributes:
             draft.link = self._scope.resolve(attributes["href"])
 
     def _take_link_attribute(self, attributes: dict[str, str]) -> bool:
-        """Take a link from an attribute; False if the link is text, which follows."""
+        """Take a link from an attribute. Returns False if the link is the text that follows."""
         href = attributes.get("url") or attributes.get("uri") or attributes.get("href")
         if href is None:
             return False
@@ -237,7 +237,7 @@ class FeedBuilder:
         content_type = parse_content_type(attributes.get("type", TEXT))
         if is_base64(content_type, attributes.get("mode", "")):
             value = decode_base64(value)
-        if self._has_markup or content_type == XHTML:  # then the text between its elements is not escaped
+        if self._has_markup or content_type == XHTML:  # in this case the text between its elements is not escaped
             title = to_one_line(value)
         else:
             title = to_plain_title(value, content_type, is_atom=self._format.startswith("atom"))
@@ -272,17 +272,17 @@ class FeedBuilder:
     # ---- result -------------------------------------------------------------------------------------------
 
     def _current_draft(self) -> _Draft | None:
-        """The entry or feed being read; None after an RDF channel."""
+        """The entry or feed that is being read; None after an RDF channel."""
         return self._entry or (self._feed if self._is_in_feed else None)
 
     @property
     def is_feed(self) -> bool:
-        """Whether a format was recognised, or there is an entry."""
+        """Whether a format was recognized, or there is an entry."""
         return bool(self._format or self._entries or self._entry)
 
     @property
     def is_complete(self) -> bool:
-        """Whether the root has ended; anything after it is ignored."""
+        """Whether the root element has ended. Anything after it is ignored."""
         return self._depth == 0 and self.is_feed
 
     def _stop_reading(self, problem: str) -> None:

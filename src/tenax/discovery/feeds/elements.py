@@ -1,7 +1,7 @@
 """Elements of feeds: one set of kinds for every format, and the base URL and prefix bindings of an element.
 
-A prefix means the namespace that it is bound to. A prefix bound to an unknown namespace, or not declared, as in many
-feeds, is used as written.
+A prefix means the namespace that it is bound to. If a prefix is bound to an unknown namespace, or not declared, as in
+many feeds, the prefix itself is used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tenax.discovery.feeds.values import MAX_BASE_CHARS, MAX_PREFIXES, MAX_RESOL
 
 
 class ElementKind(IntEnum):
-    """The kind of an element, independent of its name in a format."""
+    """The kind of an element, whatever its name in a format."""
 
     OTHER = auto()
     RSS = auto()
@@ -24,12 +24,12 @@ class ElementKind(IntEnum):
     CHANNEL = auto()
     ENTRY = auto()
     ASIDE = auto()
-    """Has its own titles and links, which are not those of the enclosing feed or entry."""
+    """An element with its own titles and links, which are not those of the feed or entry around it."""
     CONTENT = auto()
-    """Markup of an entry: elements in it are not feed elements."""
+    """Markup of an entry. Elements in it are not feed elements."""
     TITLE = auto()
     MEDIA_TITLE = auto()
-    """Title of a picture or video: used for an entry without another title."""
+    """The title of a picture or video. It is used for an entry without another title."""
     LINK = auto()
     ID = auto()
     PUBLISHED = auto()
@@ -95,18 +95,18 @@ NAMESPACES: Final = {
     "http://www.itunes.com/dtds/podcast-1.0.dtd": "itunes",
     "http://rssnamespace.org/feedburner/ext/1.0": "feedburner",
 }
-"""Namespaces in lower case, because their spelling varies, and their prefix in `KINDS`."""
+"""Namespaces and their prefix in `KINDS`. They are in lower case, because their spelling varies."""
 
 FORMATS: Final = {
     "http://my.netscape.com/rdf/simple/0.9/": "rss 0.90",
     "http://purl.org/rss/1.0/": "rss 1.0",
     "http://www.w3.org/2005/atom": "atom 1.0",
 }
-"""Formats declared by a namespace alone."""
+"""Formats that are declared only by a namespace."""
 
 
 def known_prefix(namespace: str, written: str) -> str:
-    """The prefix of a namespace in `KINDS`, or the written one."""
+    """The prefix of a namespace in `KINDS`; if there is none, the prefix as written."""
     lowered = namespace.lower()
     if "backend.userland.com/rss" in lowered:  # each version has its own namespace
         return _NO_PREFIX
@@ -121,27 +121,29 @@ def find_element_kind(name: str, prefixes: dict[str, str]) -> ElementKind:
 
 
 _ABSOLUTE = re.compile(r"https?://[^/\s?#\[\]][^\s;\[\]]*[^\s?#;\[\]]")
-"""Most links; resolving would not change them."""
+"""Most links match this; resolving would not change them."""
 _WEB_SCHEMES = ("http://", "https://")
 _SLASHES = re.compile(r"(?<=[A-Za-z0-9+.-]://)/+")
 
 
 class ElementScope:
-    """Entered with every element that has attributes, left with every element."""
+    """The base URL and prefix bindings at a position. It is entered with every element that has attributes, and left
+    with every element."""
 
     def __init__(self, url: str) -> None:
         self.format = ""
         """The first format declared by a namespace."""
         self.remaining_chars = MAX_RESOLVED_CHARS
-        """Characters left for resolved relative links; below 0 when they exceed the limit."""
+        """Characters left for resolved relative links; below 0 if they exceed the limit."""
         self._base = url
-        self._prefixes = {"atom": ""}  # the prefix that RSS most often fails to declare
+        self._prefixes = {"atom": ""}  # RSS feeds often use this prefix without declaring it
         self._kinds: dict[str, ElementKind] = {}
         """Cache of element kinds for the current bindings."""
         self._outer: list[tuple[int, str, dict[str, str], dict[str, ElementKind]]] = []
 
     def enter(self, depth: int, attributes: dict[str, str]) -> dict[str, str]:
-        """The attributes with lower-case names; applies `xml:base` and prefix bindings to the content."""
+        """The attributes, with names in lower case. Applies `xml:base` and prefix bindings to the content of the
+        element."""
         lowered = {name.lower(): value for name, value in attributes.items()}
         base = lowered.get("xml:base") or lowered.get("base")
         bound = [(name, value) for name, value in lowered.items() if name.startswith("xmlns")]
@@ -175,9 +177,9 @@ class ElementScope:
         return found
 
     def resolve(self, href: str) -> str:
-        """The absolute URL if the feed's own URL is absolute; empty if it is too long or the limit is used up.
+        """The absolute URL, if the URL of the feed itself is absolute; empty if it is too long or the limit is used up.
 
-        `http:///host/` is a mistake that browsers accept too.
+        `http:///host/` is a mistake that browsers also accept.
         """
         if len(href) > MAX_TEXT_CHARS:
             return ""

@@ -1,7 +1,7 @@
 """Reads feeds of every format: decodes them, then reads RSS 0.9 to 2.0, RDF, Atom 0.3 and 1.0, CDF or JSON Feed.
 
-Well-formed XML is parsed by expat. Other input is repaired and parsed again, and if that fails, parsed by a tolerant
-parser. Entities are never expanded, and no feed raises an exception.
+Well-formed XML is parsed by expat. Other input is repaired and parsed again; if that fails, a tolerant parser parses
+it. Entities are never expanded, and no feed raises an exception.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ _SUPERSET_CHARSETS: Final = {"gb2312": "gb18030", "gbk": "gb18030"}
 _NO_CHARSETS: Final = frozenset({"idna", "punycode", "raw_unicode_escape", "unicode_escape", "undefined", "utf-7"})
 """Python encodings that no feed uses; some take quadratic time."""
 _FALLBACK_CHARSETS: Final = ("utf-8", "windows-1252", "iso-8859-2")
-"""Strict ones first; the last accepts any bytes."""
+"""Strict encodings first. The last one accepts any bytes."""
 _MAX_DECLARATION_BYTES: Final = 1024
 
 
 def decode_feed(body: bytes, content_type: str | None) -> tuple[str, str]:
-    """The text, and the encoding used if it is not the declared one."""
+    """The text; and the encoding that was used, if it is not the declared one."""
     mark, length = _detect_bom(body)
     payload = body[length:] if length else body
     header = _CHARSET.search(content_type or "")
@@ -69,7 +69,7 @@ def decode_feed(body: bytes, content_type: str | None) -> tuple[str, str]:
 
 
 def _detect_bom(body: bytes) -> tuple[str, int]:
-    """The encoding shown by the first bytes, and the length of the byte order mark."""
+    """The encoding that the first bytes show, and the length of the byte order mark."""
     for mark, charset in _BOMS:
         if body.startswith(mark):
             return charset, len(mark)
@@ -89,7 +89,7 @@ VERSION: Final = "jsonfeed.org/version/"
 
 
 def read_json(text: str, url: str, now: float) -> Feed:
-    """Values of the wrong type are ignored."""
+    """Read a JSON Feed. Values of the wrong type are ignored."""
     if text.count("{") + text.count("[") > MAX_JSON_PARTS:
         return Feed(problems=(f"JSON of more than {MAX_JSON_PARTS:,} lists and objects: it was not read",))
     if text.count('"') > MAX_JSON_QUOTES:
@@ -154,7 +154,8 @@ _NON_ELEMENT_MARKUP = re.compile(rb"<!--.*?(?:-->|\Z)|<[?!][^>]*>?", re.DOTALL)
 
 
 def looks_like_feed(body: bytes, content_type: str | None) -> bool:
-    """Judged by the root element, or by a feed-only media type if the beginning is inconclusive."""
+    """Whether the root element is that of a feed. If the beginning does not show it, whether the media type is only
+    used for feeds."""
     top = body[:_FIRST_BYTES].replace(b"\0", b"")
     if top.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return VERSION.encode() in top or VERSION.replace("/", "\\/").encode() in top
@@ -164,7 +165,7 @@ def looks_like_feed(body: bytes, content_type: str | None) -> bool:
 
 
 def read_feed(body: bytes, content_type: str | None, url: str, now: float) -> Feed:
-    """The feed in these bytes, with links resolved against its URL; errors are in `problems`."""
+    """The feed in these bytes, with links resolved against its URL. Errors are in `problems`."""
     problems = []
     if len(body) > MAX_BODY_BYTES:
         body = body[:MAX_BODY_BYTES]
@@ -196,12 +197,13 @@ def _keep_web_link(entry: FeedEntry) -> FeedEntry:
 
 
 def _drop_non_web_link(link: str) -> str:
-    """The link if it is http or https, else empty: a feed or its `xml:base` could link to local files of a reader."""
+    """The link if it is http or https, else empty: a feed or its `xml:base` could link to local files of the person who
+    reads it."""
     return "" if _NON_WEB_SCHEME.match(link) else link
 
 
 def _read_xml(text: str, url: str, now: float) -> Feed:
-    """Each step costs more than the one before and handles what that one could not read."""
+    """Parse in up to three ways. Each costs more than the one before, and reads what that one could not."""
     builder = FeedBuilder(url, now)
     fault = parse_strictly(text, builder)
     problems = (f"not well-formed: {fault.reason}",) if fault else ()
@@ -218,7 +220,7 @@ def _read_xml(text: str, url: str, now: float) -> Feed:
 
 
 def _is_complete(fault: ParseFault | None, builder: FeedBuilder) -> bool:
-    """Whether the whole feed was read: an error after its end, or only a missing end, does not matter."""
+    """Whether the whole feed was read. An error after its end, or only a missing end tag, does not matter."""
     return fault is None or builder.is_complete or (fault.is_at_end and builder.is_feed)
 
 

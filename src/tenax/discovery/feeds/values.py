@@ -17,43 +17,44 @@ from tenax.model import Value
 MAX_BODY_BYTES: Final = 10_000_000
 MAX_ENTRIES: Final = 5_000
 MAX_DEPTH: Final = 512
-"""Nested elements. A feed needs six, XHTML in it a few dozen."""
+"""Maximum depth of elements. A feed needs six, XHTML in it some dozens."""
 MAX_ELEMENTS: Final = 500_000
 MAX_ATTRIBUTES: Final = 500
-"""Per element."""
+"""Maximum attributes of an element."""
 MAX_TAG_BYTES: Final = 1024 * 1024
 MAX_TEXT_CHARS: Final = 65_536
-"""Of a title or a link; a longer title is cut, a longer link dropped."""
+"""Maximum length of a title or a link. A longer title is cut, a longer link is dropped."""
 MAX_BASE_CHARS: Final = 2_048
-"""Of a resolved `xml:base`; a longer one is ignored, because every link would be longer still."""
+"""Maximum length of a resolved `xml:base`. A longer one is ignored, because every link would be even longer."""
 MAX_RESOLVED_CHARS: Final = 4_000_000
-"""Total length of the resolved relative links of one feed."""
+"""Maximum total length of the resolved relative links of one feed."""
 MAX_JSON_QUOTES: Final = 2_500_000
-"""Quotes in JSON: each string takes far more memory than its two quotes. Feeds have one per ten characters or fewer."""
+"""Maximum quotes in JSON, because each string takes far more memory than its two quotes. Feeds have one per ten
+characters or fewer."""
 MAX_JSON_PARTS: Final = 200_000
-"""Lists and objects in JSON: each takes many times its written size in memory."""
+"""Maximum lists and objects in JSON, because each takes many times its written size in memory."""
 MAX_PREFIXES: Final = 200
-"""Namespace prefixes bound at the same time."""
+"""Maximum namespace prefixes bound at the same time."""
 
 
 class FeedEntry(Value, frozen=True):
     """One item of a feed, as declared."""
 
     link: str = ""
-    """Absolute if the feed has a URL; the id if it serves as the link. Empty if not http or https."""
+    """Absolute if the feed has a URL. The id, if it serves as the link. Empty if the link is not http or https."""
     id: str = ""
     title: str = ""
-    """Plain text without markup and character references, with single spaces."""
+    """Plain text without markup and character references. Spaces are single."""
     published: float | None = None
-    """Seconds since the epoch, as declared: it may be in the future."""
+    """Seconds since 1970, as declared. It may be in the future."""
     updated: float | None = None
 
 
 class Feed(Value, frozen=True):
-    """The contents of a feed. One that could not be read has no format, no entries, and a problem."""
+    """The contents of a feed. If the feed could not be read, there is no format and no entry, but a problem."""
 
     format: str = ""
-    """`rss 2.0`, `atom 1.0`, `json feed 1.1`; without a number if none is declared."""
+    """`rss 2.0`, `atom 1.0`, `json feed 1.1`. There is no number if none is declared."""
     title: str = ""
     link: str = ""
     """The page that the feed belongs to."""
@@ -62,11 +63,11 @@ class Feed(Value, frozen=True):
     updated: float | None = None
     entries: tuple[FeedEntry, ...] = ()
     next_link: str = ""
-    """Older entries of paged and archived feeds (RFC 5005)."""
+    """The document with older entries, in paged and archived feeds (RFC 5005)."""
     hub: str = ""
-    """Hub that publishes new entries (WebSub)."""
+    """The hub that publishes new entries (WebSub)."""
     refresh_seconds: float | None = None
-    """How often the feed asks to be read: `ttl` or `sy:updatePeriod`. A hint only."""
+    """How often the feed asks to be read: `ttl` or `sy:updatePeriod`. Only a hint."""
     problems: tuple[str, ...] = ()
     """What was repaired or left out."""
 
@@ -105,12 +106,13 @@ def parse_content_type(written: str) -> str:
 
 
 def is_base64(content_type: str, mode: str) -> bool:
-    """Atom encodes content that is neither text nor XML in base64; Atom 0.3 declares it."""
+    """Whether the content is in base64. Atom encodes content that is neither text nor XML in base64; Atom 0.3 declares
+    it."""
     return mode == "base64" or not (content_type.startswith("text/") or content_type.endswith(("+xml", "/xml")))
 
 
 def decode_base64(packed: str) -> str:
-    """Decode base64; other text is returned unchanged."""
+    """The decoded text. Text that is not base64 is returned unchanged."""
     try:
         return base64.b64decode(packed.encode()).decode()
     except (binascii.Error, ValueError):
@@ -118,7 +120,8 @@ def decode_base64(packed: str) -> str:
 
 
 def to_plain_title(value: str, content_type: str, *, is_atom: bool) -> str:
-    """One line of text. RSS does not say whether a title is HTML, so there it is if it looks like HTML."""
+    """One line of text. RSS does not say whether a title is HTML, so a title that looks like HTML is treated as
+    HTML."""
     if content_type == "text/html" or (not is_atom and content_type == TEXT and looks_like_html(value)):
         value = strip_html(value)
     return to_one_line(value)
@@ -129,7 +132,7 @@ def to_one_line(value: str) -> str:
 
 
 def looks_like_html(value: str) -> bool:
-    """Whether it has a closing tag or a character reference, and only tags of HTML."""
+    """Whether the text has a closing tag or a character reference, and no tags other than those of HTML."""
     if "</" not in value and "&" not in value:
         return False
     references = _REFERENCE.findall(value)
@@ -165,14 +168,14 @@ _ZONES: Final = {
     "mdt": -6, "mst": -7, "mt": -7, "pdt": -7, "pst": -8, "pt": -8,
     "a": -1, "n": 1, "m": -12, "y": 12, "met": 1, "mest": 2, "cet": 1, "cest": 2,
 }  # fmt: skip
-"""Hours ahead of UTC. Unknown names count as UTC, which most of them are."""
+"""Hours ahead of UTC. Unknown names count as UTC, which is right for most of them."""
 _DAY = re.compile(r"^[^\W\d]+\.?,(?=\s*\d)")
 """The day of the week in any language, with its comma."""
 _OFFSET = re.compile(r"(?:gmt|utc)?([+-])(\d\d?):?(\d\d)?")
 
 _MAX_CHARS: Final = 100
 _FIRST_YEAR_OF_LAST_CENTURY: Final = 90
-"""Two-digit years from here on belong to the last century."""
+"""Two-digit years from this one on belong to the last century."""
 
 _CLOCK: Final = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:[.,]\d+)?)?)?\s*(?P<zone>\S*)"
 _CALENDAR = re.compile(rf"(?P<year>\d{{4}})(?:-(?P<month>\d\d?)(?:-(?P<day>\d\d?))?)?(?:(?:t\s*|\s+){_CLOCK})?")
@@ -194,7 +197,7 @@ _GREEK_MONTHS: Final = {
 
 
 def parse_date(written: str, now: float) -> float | None:
-    """Seconds since the epoch; None if it is not a date. Without a zone it is UTC.
+    """The date in seconds since 1970; None if it is not a date. A date without a zone is UTC.
 
     `now` decides the century of two-digit years in ISO 8601. Dates in the future are kept.
     """
@@ -225,7 +228,8 @@ def _parse_iso(text: str, now: float) -> float | None:
 
 
 def _parse_rfc822(text: str, _now: float) -> float | None:
-    """`Thu, 1 Jan 2004 19:48:21 GMT` and variants: day and month in either order, year before or after the time."""
+    """Parse `Thu, 1 Jan 2004 19:48:21 GMT` and variants: day and month in either order, year before or after the
+    time."""
     parts = _DAY.sub("", text).replace(",", " ").split()
     if parts and parts[0][:3] in _DAYS:
         del parts[0]
@@ -285,7 +289,7 @@ _PARSERS: Final[tuple[Callable[[str, float], float | None], ...]] = (
 
 
 def _match_timestamp(found: re.Match[str], **given: int | str) -> float:
-    """The timestamp from the groups, with `given` values in place of groups."""
+    """The timestamp from the groups of a match. `given` values replace groups."""
     groups = found.groupdict()
     year, month, day = (int(given.get(name) or groups.get(name) or 1) for name in ("year", "month", "day"))
     hour, minute, second = (int(given.get(name) or groups.get(name) or 0) for name in ("hour", "minute", "second"))

@@ -1,6 +1,6 @@
-"""XML parsing: strict by expat, or by a tolerant tokenizer, and repairs of feeds that are almost XML.
+"""XML parsing, strict by expat or by a tolerant tokenizer; and repairs of feeds that are almost XML.
 
-Neither expands entities: declarations are removed with the DOCTYPE before parsing. Both take linear time.
+Neither parser expands entities: declarations are removed with the DOCTYPE before parsing. Both take linear time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _XML_ENTITIES: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "
 
 
 def remove_doctype(text: str) -> tuple[str, bool]:
-    """The text without its DOCTYPE, and whether it declared entities. Entities are never expanded."""
+    """The text without its DOCTYPE, and whether the DOCTYPE declared entities. Entities are never expanded."""
     found = _DOCTYPE.search(text)
     if found is None:
         return text, False
@@ -44,7 +44,7 @@ def remove_doctype(text: str) -> tuple[str, bool]:
 
 
 def _doctype_end(text: str, at: int) -> int:
-    """The position after the DOCTYPE: after its `>`, or with an internal subset (`[…]`), after the first `]>`."""
+    """The position after the DOCTYPE. It ends at its `>`; with an internal subset (`[…]`), at the first `]>`."""
     end, subset = text.find(">", at), text.find("[", at)
     if 0 <= subset < end:
         closing = _END_OF_SUBSET.search(text, subset)
@@ -53,7 +53,8 @@ def _doctype_end(text: str, at: int) -> int:
 
 
 def repair_xml(text: str) -> str:
-    """Starts with the first element or declaration, without characters, references or ampersands invalid in XML."""
+    """The text from the first element or declaration on, without characters, references and ampersands that are invalid
+    in XML."""
     text = _ILLEGAL.sub("", text[max(text.find("<"), 0) :])
     text = _DECLARATION.sub("", text)
     parts: list[str] = []
@@ -92,7 +93,7 @@ def _decode_reference(found: re.Match[str]) -> str:
 
 
 def _decode_number(number: str) -> str:
-    """The character; empty if XML does not allow it."""
+    """The character with this number; empty if XML does not allow it."""
     code = int(number[2:], 16) if number[1] in "xX" else int(number[1:])
     character = chr(code) if code <= 0x10FFFF else ""
     return "" if _ILLEGAL.match(character) else character
@@ -102,7 +103,7 @@ _MARKUP = re.compile(
     r"<(?:(?P<comment>!--)|(?P<cdata>!\[CDATA\[)|[?!][^<>]*>?|(?P<end>/)?(?P<name>[A-Za-z_][\w.:-]*)(?P<more>[^<>]*)(?P<close>>?))"
 )
 _REST_OF_TAG = re.compile(r"[^<>]*>?")
-# Matched from the first character of a name only: otherwise a long word would take quadratic time.
+# Matched only from the first character of a name. Otherwise a long word would take quadratic time.
 _ATTRIBUTE = re.compile(
     r"""(?<![\w.:-])(?:(?![A-Za-z_:])[\w.:-])*+([A-Za-z_:][\w.:-]*+)\s*+=\s*+(?:"([^"]*)"?|'([^']*)'?|([^\s"'>]+))"""
 )
@@ -110,9 +111,9 @@ _PIECE_BYTES: Final = 256 * 1024
 _UNCLOSED_ERROR: Final = expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]
 _ENTRIES: Final = frozenset({"item", "entry"})
 _CONTAINERS: Final = frozenset({"rss", "rdf", "channel", "feed"})
-"""Elements that contain entries: a starting entry closes everything else."""
+"""Elements that contain entries. When an entry starts, all other open elements are closed."""
 _MAX_EXTENSIONS: Final = 8
-"""Maximum `>` in a quoted value before the quote is treated as a mistake."""
+"""Maximum number of `>` in a quoted value; with more, the quote is treated as a mistake."""
 
 
 class ParseFault(NamedTuple):
@@ -120,11 +121,11 @@ class ParseFault(NamedTuple):
 
     reason: str
     is_at_end: bool
-    """Only end tags are missing: the whole text was read."""
+    """Whether the whole text was read and only end tags are missing."""
 
 
 def parse_strictly(text: str, builder: FeedBuilder) -> ParseFault | None:
-    """The first XML error, if any."""
+    """Parse well-formed XML. Returns the first error, if there is one."""
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
     parser.buffer_size = 65536
@@ -132,7 +133,7 @@ def parse_strictly(text: str, builder: FeedBuilder) -> ParseFault | None:
     parser.CharacterDataHandler = builder.text
     parser.EndElementHandler = lambda _name: builder.end()
     try:
-        # In pieces, so that a tag without end is noticed before it is parsed.
+        # In pieces, so that a tag without an end is noticed before it is parsed.
         data = memoryview(text.encode("utf-8", "replace"))
         for start in range(0, len(data), _PIECE_BYTES):
             piece = data[start : start + _PIECE_BYTES]
@@ -151,13 +152,13 @@ def parse_strictly(text: str, builder: FeedBuilder) -> ParseFault | None:
 
 
 def parse_tolerantly(text: str, builder: FeedBuilder) -> None:
-    """Closes elements that were never closed, ignores end tags without a start."""
+    """Parse any text: close elements that were never closed, ignore end tags without a start."""
     with suppress(LimitReached):
         _Tokenizer(text, builder).run()
 
 
 class _Tokenizer:
-    """A single pass; every character is read a bounded number of times."""
+    """Reads the text in a single pass. Every character is read a bounded number of times."""
 
     def __init__(self, text: str, builder: FeedBuilder) -> None:
         self._text = text

@@ -1,4 +1,4 @@
-"""What a sitemap is read from: its bytes, decompressed and decoded piece by piece, and the fields of its entries."""
+"""How a sitemap is read: its bytes, decompressed and decoded piece by piece, and the fields of its entries."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ PIECE_BYTES: Final = 64 * 1024
 GZIP_MAGIC: Final = b"\x1f\x8b"
 _GZIP = 16 + zlib.MAX_WBITS
 _MAX_MEMBERS = 1_000
-"""Gzip members: each needs a decoder, and a million empty ones would take seconds."""
+"""Maximum gzip members. Each needs a decoder, and a million empty ones would take seconds."""
 _DECLARATION_BYTES = 1024
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, which has the same prefix
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # must come before UTF-16, which has the same prefix
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -45,11 +45,11 @@ class ReadStopped(Exception):
 
 
 class SitemapTooLarge(ReadStopped):
-    """It exceeds the size limit."""
+    """The sitemap exceeds the size limit."""
 
 
 def decompress(body: bytes, max_bytes: int) -> Iterator[Bytes]:
-    """The body in pieces, gzip decompressed. Raises `ReadStopped` after the last valid piece."""
+    """The body in pieces, decompressed if it is gzip. Raises `ReadStopped` after the last valid piece."""
     given = 0
     for piece in _inflate(body) if body.startswith(GZIP_MAGIC) else _split_pieces(body):
         remaining = max_bytes - given
@@ -66,7 +66,7 @@ def _split_pieces(body: bytes, start: int = 0) -> Iterator[memoryview]:
 
 
 def _inflate(body: bytes) -> Iterator[bytes]:
-    """Every member of a gzip file; anything after the last one is padding."""
+    """Every member of a gzip file. Anything after the last one is padding."""
     start = 0
     for _ in range(_MAX_MEMBERS):
         stream = zlib.decompressobj(_GZIP)
@@ -84,7 +84,7 @@ def _inflate(body: bytes) -> Iterator[bytes]:
 
 
 def _inflate_piece(stream: zlib._Decompress, packed: Bytes) -> Iterator[bytes]:
-    """Decompress in pieces of limited size, so that the caller can stop a decompression bomb."""
+    """Decompress in pieces of limited size, so that the caller can stop at a decompression bomb."""
     while packed:
         try:
             piece = stream.decompress(packed, PIECE_BYTES)
@@ -96,7 +96,8 @@ def _inflate_piece(stream: zlib._Decompress, packed: Bytes) -> Iterator[bytes]:
 
 
 def first_bytes(body: bytes, max_bytes: int) -> bytes:
-    """The first bytes, gzip decompressed, reading at most a few times `max_bytes`; empty if damaged."""
+    """The first bytes, decompressed if they are gzip; empty if they are damaged. Reads at most a few times
+    `max_bytes`."""
     if not body.startswith(GZIP_MAGIC):
         return body[:max_bytes]
     try:
@@ -109,7 +110,8 @@ def first_bytes(body: bytes, max_bytes: int) -> bytes:
 
 
 def strip_leading_space(pieces: Iterable[Bytes]) -> Iterator[Bytes]:
-    """Without white space before the first character; XML must begin with its declaration, and often does not."""
+    """The pieces without white space before the first character: XML must begin with its declaration, and often does
+    not."""
     rest = iter(pieces)
     for piece in rest:
         begun = bytes(piece).lstrip()
@@ -119,7 +121,7 @@ def strip_leading_space(pieces: Iterable[Bytes]) -> Iterator[Bytes]:
 
 
 def detect_encoding(opening: bytes, content_type: str | None) -> tuple[str, str]:
-    """By byte order mark, XML declaration or header; second, the name of an unknown encoding, else empty."""
+    """The encoding by byte order mark, XML declaration or header; and its name if it is unknown, else empty."""
     for mark, encoding in (*_BOMS, *_UTF16_STARTS):
         if opening.startswith(mark):
             return encoding, ""
@@ -136,7 +138,7 @@ def detect_encoding(opening: bytes, content_type: str | None) -> tuple[str, str]
 
 
 def to_utf8(pieces: Iterable[Bytes], encoding: str, *, is_strict: bool) -> Iterator[Bytes]:
-    """The pieces in UTF-8 without a byte order mark. UTF-8 is passed through when `is_strict`."""
+    """The pieces in UTF-8 without a byte order mark. If `is_strict`, UTF-8 is passed through."""
     rest = iter(pieces)
     first = bytes(next(rest, b""))
     for mark, marked in _BOMS:
@@ -153,7 +155,7 @@ def to_utf8(pieces: Iterable[Bytes], encoding: str, *, is_strict: bool) -> Itera
 
 
 SitemapForm: TypeAlias = Literal["urlset", "index", "text", "feed", "none"]
-"""`index`: its entries are sitemaps. `feed`: RSS or Atom used as a sitemap. `none`: not a sitemap."""
+"""The entries of an `index` are sitemaps. `feed` is RSS or Atom used as a sitemap. `none` is not a sitemap."""
 
 CHANGE_FREQUENCIES: Final = frozenset({"always", "hourly", "daily", "weekly", "monthly", "yearly", "never"})
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
@@ -170,16 +172,16 @@ class SitemapLimits(Value, frozen=True):
     max_decoded_bytes: int = 50 * 1024 * 1024
     max_url_chars: int = 2_048
     max_relative_urls: int = 50_000
-    """The protocol allows none; each is extended by the sitemap's own URL."""
+    """The protocol allows no relative URLs. Each is extended by the URL of the sitemap."""
     max_alternates: int = 100
-    """Per entry. Every page in every language lists all the others, so these grow quadratically."""
+    """Maximum per entry. Every page in every language lists all the others, so their number grows quadratically."""
 
 
 class SitemapEntry(Value, frozen=True, gc=False):
-    """A page or, in an index, a sitemap. Text is as the site wrote it: callers must normalize URLs."""
+    """A page; in an index, a sitemap. Text is as the site wrote it, so callers must normalize URLs."""
 
     url: str
-    """Without white space; it may be relative, which the protocol does not allow."""
+    """Without white space. It may be relative, although the protocol does not allow this."""
     lastmod: float | None = None
     changefreq: str = ""
     """A hint: one of `CHANGE_FREQUENCIES`, or empty."""
@@ -187,33 +189,33 @@ class SitemapEntry(Value, frozen=True, gc=False):
     alternates: tuple[str, ...] = ()
     """The same page in other languages (hreflang)."""
     title: str = ""
-    """Of a news article or a feed entry."""
+    """The title of a news article or a feed entry."""
     published: float | None = None
     """When a news article was published."""
 
 
 class Sitemap(Value, frozen=True):
-    """The contents of a sitemap, and what was wrong with it."""
+    """The contents of a sitemap, and the problems with it."""
 
     form: SitemapForm
     entries: tuple[SitemapEntry, ...] = ()
     problems: tuple[str, ...] = ()
-    """Messages for a person. Entries read despite problems are kept."""
+    """Messages for a person. Entries that were read despite problems are kept."""
     left_out: int = 0
-    """Entries skipped because of a limit or because they are not web URLs, as far as counted."""
+    """Entries that were skipped because of a limit, or because they are not web URLs, as far as they were counted."""
     over_limit: int = 0
-    """Of those, entries beyond `max_urls`."""
+    """How many of these were beyond `max_urls`."""
     is_too_large: bool = False
-    """It exceeds `max_decoded_bytes`; the rest was not read."""
+    """The sitemap exceeds `max_decoded_bytes`; the rest was not read."""
 
 
 def clean_url(text: str) -> str:
-    """A `loc` without the line breaks and spaces left by editors and templates."""
+    """The content of a `loc`, without the line breaks and spaces of editors and templates."""
     return "".join(text.split())
 
 
 def is_web_url(url: str) -> bool:
-    """Whether it may be a web URL; relative ones count."""
+    """Whether this may be a web URL. A relative URL counts."""
     return url.startswith(("https://", "http://")) or _has_web_scheme(url)
 
 
@@ -223,9 +225,9 @@ def _has_web_scheme(url: str) -> bool:
 
 
 def parse_time(text: str) -> float | None:
-    """A W3C datetime of any length as seconds since the epoch; without a zone it is UTC. None if invalid.
+    """A W3C datetime of any length in seconds since 1970; None if it is invalid. A date without a zone is UTC.
 
-    A space before the time and an offset without a colon, both frequent, are accepted.
+    A space before the time and an offset without a colon are accepted, because both are frequent.
     """
     text = text.strip()
     if len(text) > _MAX_DATE_CHARS or text[4:5] not in ("-", ""):
@@ -250,7 +252,7 @@ def parse_feed_time(text: str) -> float | None:
 
 
 def _to_timestamp(date: datetime) -> float | None:
-    """None outside of years 1 to 9999 in UTC, which cannot be formatted again."""
+    """The timestamp; None outside of the years 1 to 9999 in UTC, which cannot be formatted again."""
     seconds = (date.replace(tzinfo=UTC) if date.tzinfo is None else date).timestamp()
     return seconds if _FIRST_SECOND <= seconds <= _LAST_SECOND else None
 

@@ -1,7 +1,7 @@
 """Reads sitemaps of any form and size, well-formed or not.
 
-Forms: `urlset`, an index of other sitemaps, plain text with one URL per line, or a feed used as a sitemap, each also
-gzipped. Nothing here fetches, resolves or admits a URL.
+A sitemap is a `urlset`, an index of other sitemaps, plain text with one URL per line, or a feed; each may be compressed
+with gzip. Nothing here fetches, resolves or admits a URL.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ _NON_XML_BYTES = bytes(code for code in range(32) if code not in b"\t\n\r")
 def read_sitemap(body: bytes, content_type: str | None = None, limits: SitemapLimits = DEFAULT_LIMITS) -> Sitemap:
     """Read the whole sitemap. Never raises: errors are in `problems`, and entries before an error are kept.
 
-    If it is not well-formed, it is read again with stray `&`, control characters and invalid bytes repaired, which are
-    the usual causes.
+    A sitemap that is not well-formed is read again, with stray `&`, control characters and invalid bytes repaired,
+    which are the usual causes.
     """
     first = SitemapStream(body, content_type, limits)
     sitemap = first.read_all()
@@ -75,7 +75,7 @@ def read_sitemap(body: bytes, content_type: str | None = None, limits: SitemapLi
 
 
 class SitemapStream:
-    """Entries one by one, in constant memory; the other attributes are complete after the last entry."""
+    """Yields entries one by one, in constant memory. The other attributes are complete after the last entry."""
 
     def __init__(
         self, body: bytes, content_type: str | None, limits: SitemapLimits, *, should_repair: bool = False
@@ -85,7 +85,7 @@ class SitemapStream:
         self.left_out = 0
         self.over_limit = 0
         self.is_broken = False
-        """Reading stopped at a syntax error that can be repaired."""
+        """Reading has stopped at a syntax error that can be repaired."""
         self.is_too_large = False
         self._is_cut = False
         self._body = body
@@ -128,7 +128,7 @@ class SitemapStream:
         try:
             yield from entries
         except NotWellFormed as broken:
-            if not self._is_cut:  # otherwise it is cut off anyway
+            if not self._is_cut:  # otherwise the text is cut off anyway
                 self.problems.append(str(broken))
                 self.is_broken = broken.is_repairable
         except (ReadStopped, NotASitemap) as cut:
@@ -167,7 +167,8 @@ class SitemapStream:
 
 
 def looks_like_sitemap(body: bytes) -> bool:
-    """Whether it begins like a urlset or an index, gzip decompressed; a cheap check for unannounced sitemaps."""
+    """Whether the body begins like a urlset or an index, decompressed if it is gzip. A cheap check for URLs that were
+    not announced as sitemaps."""
     opening = first_bytes(body, _SNIFFED_BYTES)
     encoding, _ = detect_encoding(opening, None)
     start = b"".join(map(bytes, to_utf8([opening], encoding, is_strict=False)))
@@ -175,7 +176,7 @@ def looks_like_sitemap(body: bytes) -> bool:
 
 
 def sitemaps_in_robots(text: str) -> tuple[str, ...]:
-    """The `Sitemap:` lines of a robots.txt, anywhere in it: they belong to no group."""
+    """The `Sitemap:` lines of a robots.txt, wherever they are, because they belong to no group."""
     found = dict.fromkeys(
         url
         for match in _ROBOTS_LINE.finditer(text.replace("\r", "\n"))
@@ -189,7 +190,8 @@ def _format_left_out(count: int) -> str:
 
 
 def _repair_pieces(pieces: Iterable[Bytes]) -> Iterator[bytes]:
-    """Cut before a tag, so that no entity or CDATA section is split. Raises `ReadStopped` at a tag without end."""
+    """Cut the text before a tag, so that no entity or CDATA section is split. Raises `ReadStopped` at a tag without an
+    end."""
     buffered, left = b"", _MAX_REPAIRS
     for piece in pieces:
         before, tag, after = (buffered + bytes(piece)).rpartition(b"<")
@@ -209,7 +211,7 @@ def _repair_piece(piece: bytes) -> tuple[bytes, int]:
 
 
 def _split_lines(pieces: Iterable[Bytes], max_chars: int) -> Iterator[str]:
-    """Non-empty lines, trimmed; a line that is too long is cut just above the limit."""
+    """Non-empty lines, trimmed. A line that is too long is cut just above the limit."""
     buffered, decoder = "", codecs.getincrementaldecoder("utf-8")("replace")
     for piece in pieces:
         *whole, buffered = (buffered + decoder.decode(bytes(piece))).replace("\r", "\n").split("\n")

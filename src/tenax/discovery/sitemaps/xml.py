@@ -1,7 +1,7 @@
 """XML sitemaps and feeds, parsed incrementally by expat. No entity is declared, expanded or fetched.
 
-Prefixes and namespaces are ignored, because many sites get them wrong: the position of an element decides. Nesting, tag
-names, tag length and texts are limited.
+Prefixes and namespaces are ignored, because many sites write them incorrectly; the position of an element decides.
+Nesting, the number and length of tag names, and texts are limited.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FORMS: Final[dict[str, SitemapForm]] = {
     "RDF": "feed",
     "feed": "feed",
 }
-"""By root element."""
+"""The form of a document, by its root element."""
 _ITEMS: dict[str, SitemapForm] = {"url": "urlset", "sitemap": "index", "item": "feed", "entry": "feed"}
 _FIELDS: dict[SitemapForm, frozenset[str]] = {
     "urlset": frozenset({"loc", "lastmod", "changefreq", "priority"}),
@@ -43,12 +43,12 @@ _NEWS_FIELDS = frozenset({"title", "publication_date"})
 _ATTRIBUTE_FIELDS = frozenset({"link", "guid"})
 _FEED_DATES = ("updated", "modified", "pubDate", "date", "published", "issued")
 _NO_DEPTH = 1_000_000
-"""A depth that no element has: no item is open."""
+"""A depth that no element has. It means that no item is open."""
 _MAX_DEPTH = 32
 _MAX_NAMES = 10_000
-"""Distinct names of tags and attributes; expat keeps each."""
+"""Maximum number of distinct names of tags and attributes, because expat keeps each of them."""
 _MAX_BUFFERED_BYTES = 1024 * 1024
-"""What expat buffers until a tag is complete. It scans the whole buffer again with each piece."""
+"""How much expat buffers until a tag is complete. It scans the whole buffer again with each piece."""
 _MAX_TEXT_PIECES = 16
 _MAX_LEFT_OUT = 500_000
 _REPAIRABLE_ERRORS = frozenset(
@@ -64,29 +64,29 @@ _MAX_TITLE_CHARS = 1_000
 
 
 class NotASitemap(Exception):
-    """The root is of another kind, named in the message."""
+    """The root element is of another kind, which the message names."""
 
 
 class NotWellFormed(ReadStopped):
-    """It is not well-formed."""
+    """The document is not well-formed."""
 
     def __init__(self, error: expat.ExpatError) -> None:
         super().__init__(f"broken at line {error.lineno}: {expat.ErrorString(error.code)}")
         self.is_repairable = error.code in _REPAIRABLE_ERRORS
-        """Whether an invalid character caused it; a missing tag cannot be repaired."""
+        """Whether an invalid character was the cause. A missing tag cannot be repaired."""
 
 
 class XmlEntries:
-    """Iterates over the entries; its attributes describe what was read so far.
+    """Iterates over the entries. Its attributes describe what was read so far.
 
-    Iterating may raise `ReadStopped`, a subclass of it, or `NotASitemap`; entries before that are valid.
+    Iterating may raise `ReadStopped`, a subclass of `ReadStopped`, or `NotASitemap`. Entries before that are valid.
     """
 
     def __init__(self, pieces: Iterable[Bytes], limits: SitemapLimits) -> None:
         self.form: SitemapForm = "none"
         self.left_out = 0
         self.over_limit = 0
-        """Of those left out: entries beyond the maximum."""
+        """How many entries were left out because they are beyond the maximum."""
         self.relative_urls = 0
         self._pieces = pieces
         self._limits = limits
@@ -97,18 +97,18 @@ class XmlEntries:
         self._item_depth = _NO_DEPTH
         self._field_depth = _NO_DEPTH
         self._fields: dict[str, str] = {}
-        """The fields of this form, by their names as written here, prefixes included."""
+        """The fields of this form, by their names as written in the document, prefixes included."""
         self._is_news = False
         """Whether the child of the open item is a news article."""
         self._values: dict[str, str] = {}
         self._alternates: list[str] = []
         self._text: list[str] = []
-        """Text since the last field began."""
+        """The text since the last field began."""
         self._names: dict[str, str] = {}
         self._parser = self._new_parser()
 
     def _new_parser(self) -> expat.XMLParserType:
-        # Regardless of the declaration: the input is already UTF-8.
+        # Whatever the declaration says, the input is UTF-8 here.
         parser = expat.ParserCreate("utf-8", None, self._names)
         parser.buffer_text = True
         parser.StartElementHandler = self._start
@@ -135,7 +135,7 @@ class XmlEntries:
             raise cut
 
     def _feed(self, piece: Bytes | None) -> None:
-        """None: the end of the input."""
+        """Parse a piece; None is the end of the input."""
         try:
             self._parser.Parse(piece or b"", piece is None)
         except expat.ExpatError as error:
@@ -152,11 +152,11 @@ class XmlEntries:
             raise ReadStopped(f"more than {_MAX_LEFT_OUT:,} unusable entries: the rest was not read")
         if fed - self._parser.CurrentByteIndex > _MAX_BUFFERED_BYTES:
             raise ReadStopped(f"a tag of more than {_MAX_BUFFERED_BYTES:,} bytes: the rest was not read")
-        del self._text[_MAX_TEXT_PIECES:]  # already too long for any field
+        del self._text[_MAX_TEXT_PIECES:]  # the text is already too long for any field
 
     # -- expat callbacks ----------------------------------------------------------------------------------------
 
-    # Called twice per element, half a million times for a large sitemap: common cases come first.
+    # Called twice per element, half a million times for a large sitemap. So common cases come first.
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth = depth = self._depth + 1
@@ -190,7 +190,7 @@ class XmlEntries:
             self._values.setdefault(_local_name(name), "".join(self._text))
 
     def _start_other(self, name: str, written: str, attributes: dict[str, str]) -> None:
-        """A field with a prefix or attributes, or an element that is no field."""
+        """Handle a field with a prefix or attributes, or an element that is not a field."""
         if written not in self._fields and name in _FIELDS[self.form]:
             self._fields[written] = name
             self._text.clear()
@@ -203,7 +203,7 @@ class XmlEntries:
         if kind != self.form:
             if "feed" in (self.form, kind):
                 return
-            # An index with the root of the other form: its first entry shows it.
+            # An index may have the root of the other form. Its first entry shows this.
             if self._has_entries:
                 self.left_out += 1
                 return
@@ -219,7 +219,8 @@ class XmlEntries:
         self._item_depth, self._field_depth = depth, depth + 1
 
     def _read_attributes(self, name: str, attributes: dict[str, str]) -> None:
-        """Data in attributes: hreflang in a sitemap; in feeds the entry's link, or that its id is not a permalink."""
+        """Take data from attributes: hreflang in a sitemap; in a feed the link of the entry, or that its id is not a
+        permalink."""
         if name == "guid":
             if attributes.get("isPermaLink", "").strip().lower() == "false":
                 self._values.setdefault("guid", "")

@@ -1,11 +1,11 @@
 """Rate limits shared by all crawls of one user on one machine: a table in a memory-mapped file.
 
-Crawls with separate databases do not know of each other, but a host sees one visitor. So before each request a row in
-this table is taken, under a lock that the kernel releases when its process dies. Times in it are those of the machine's
-monotonic clock, which is the same for all processes and cannot be set.
+Crawls with separate databases do not know of each other, but a host sees one visitor. So each request first takes a row
+in this table, under a lock that the kernel releases when its process dies. Times in the table are those of the
+machine's monotonic clock, which is the same for all processes and cannot be set.
 
-No call suspends, and none waits for a lock for longer than a millisecond, because they run on the event loop. A write
-that could not get the lock is made later, and releases are written in batches; until then the permit counts as taken.
+The calls run on the event loop, so none of them suspends, or waits for a lock for longer than a millisecond. A write
+that did not get the lock is made later. Releases are written in batches; until then the permit counts as taken.
 """
 
 from __future__ import annotations
@@ -32,40 +32,42 @@ from tenax.hosts.limiter.machine_table import BUCKET_BYTES, TABLE_BYTES, LimitRo
 from tenax.hosts.limiter.process import ProcessRateLimiter, next_try_at
 
 _FILE_NAME = "permits-2"
-"""The number is the version of the layout: another layout uses another file."""
+"""The number is the version of the layout; each layout has its own file."""
 
 _FLOCK = struct.Struct("hhqqi4x")  # Linux `struct flock`, 64-bit
 _UNLOCK = _FLOCK.pack(fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0)
 _LOCK_RETRY_SECONDS = 0.00005
 _LOCK_TIMEOUT_SECONDS = 0.001
-"""A bucket is locked for microseconds, unless its owner is preempted. The event loop waits as well."""
+"""A bucket is locked for microseconds, unless the process that locked it is preempted. The event loop waits as well."""
 _LOCKED_RETRY_SECONDS = 0.005
 _MAX_PENDING_WRITES = 1000
-"""Limit on deferred writes; beyond it, permits expire by themselves."""
+"""Maximum number of deferred writes. Beyond it, permits expire by themselves."""
 
 BATCH_SECONDS = 0.02
 """Releases are written in batches, because each costs a lock."""
 _MAX_SINGLE_RELEASES = 4
-"""More releases than this are written under one lock on the whole table, if it is available."""
+"""More releases than this are written under one lock on the whole table, if that lock is available."""
 _WHOLE_TABLE = (TableSlot(-1, 0), TableSlot(-1, TABLE_BYTES - BUCKET_BYTES))
 
 _ROUNDING_SECONDS = 1e-6
 """Added to the returned time: the clock offset is rounded, and a retry at that time must not come too early."""
 _PACE_TTL_SECONDS = 600.0
-"""How long the pace set by a crawl applies to others after its last update: that crawl may have ended."""
+"""How long the pace set by a crawl applies to others after its last update; that crawl may have ended."""
 _FAIRNESS_SECONDS = 0.05
-"""The last owner leaves this much time to another who waits, or it would always be first."""
+"""The last owner of a permit leaves this much time to an owner that waits. Otherwise the last owner would always be
+first."""
 _TOUCH_SECONDS = 3600.0
-"""How often the file's time is updated: cleaners of /tmp delete unused files."""
+"""How often the modification time of the file is updated, because cleaners of /tmp delete unused files."""
 
 _Release = tuple[Permit, TableSlot, float]
-"""A permit, where its row is, and when its request was answered."""
+"""A permit, its row, and when its request was answered."""
 
 _log = logs.logger(__name__)
 
 
 def open_rate_limiter(politeness: PolitenessConfig, clock: Clock, directory: Path | None = None) -> RateLimiter:
-    """The configured rate limiter; where the machine's table is unusable, that of the process, with a warning."""
+    """The configured rate limiter. If the table of the machine cannot be used, the limiter of this process, with a
+    warning."""
     if not politeness.share_rate_limit:
         return ProcessRateLimiter()
     # A fixed path: one from the environment would separate the crawls of a login from those of cron.
@@ -141,7 +143,7 @@ class MachineRateLimiter:
     # -- with the lock --------------------------------------------------------------------------------------
 
     def _acquire(self, permits: Sequence[Permit], slots: Sequence[TableSlot], at: float) -> float:
-        """Take all of them if they are free; else when to try again."""
+        """Take all permits if they are free; otherwise return when to try again."""
         numbers: list[int] = []
         rows: list[LimitRow | None] = []
         retry_at = at
@@ -170,7 +172,7 @@ class MachineRateLimiter:
         for permit, slot, at in released:
             number, row, available_at = self._table.find(slot, at)
             if row is not None:
-                # If it was taken again meanwhile, that start needs its pace as well.
+                # If the permit was taken again meanwhile, that start needs its pace as well.
                 free_at = max(at, row.acquired_at) + self._effective_pace(permit, row, at)
                 self._table.mark_released(slot, number, free_at, row.acquired_at)
             elif available_at <= at:
@@ -188,20 +190,20 @@ class MachineRateLimiter:
         self._table.write(slot, number, row)
 
     def _effective_pace(self, permit: Permit, row: LimitRow | None, at: float) -> float:
-        """The permit's own pace, or the slower one set by another crawl."""
+        """The permit's own pace, or a slower pace that another crawl has set."""
         if row is None or row.pace_until <= at or row.owner == self._owner_id:
             return permit.pace_seconds
         return max(permit.pace_seconds, row.pace_seconds)
 
     def _should_yield(self, row: LimitRow, at: float) -> bool:
-        """Whether to leave this permit to another owner that tried meanwhile and has not had time to retry."""
+        """Whether to leave this permit to another owner that tried before and has not had time to try again."""
         is_awaited = row.waiting_owner not in (0, self._owner_id)
         return is_awaited and row.acquired_by == self._owner_id and at < row.available_at + _FAIRNESS_SECONDS
 
     # -- when writes are made -------------------------------------------------------------------------------
 
     def _write_released(self) -> None:
-        """Write the batch now."""
+        """Write the released permits now."""
         if self._batch_timer is not None:
             self._batch_timer.cancel()
             self._batch_timer = None
@@ -232,7 +234,7 @@ class MachineRateLimiter:
         return not self._pending_writes
 
     def _flush_pending(self) -> None:
-        """Make deferred writes in order, as far as the locks are available at once."""
+        """Make deferred writes in order, as far as their locks are available at once."""
         while self._pending_writes and self._lock(self._pending_writes[0][0], timeout_seconds=0.0):
             try:
                 self._pending_writes.popleft()[1]()
@@ -242,10 +244,11 @@ class MachineRateLimiter:
     # -- the lock -------------------------------------------------------------------------------------------
 
     def _lock(self, slots: Sequence[TableSlot], timeout_seconds: float = _LOCK_TIMEOUT_SECONDS) -> bool:
-        """Lock the buckets of these keys until `_unlock`; False when another owner keeps one for too long.
+        """Lock the buckets of these keys until `_unlock`; False if another owner holds one for too long.
 
-        Buckets between them are locked, too: one range takes one call and is released within microseconds. The lock
-        belongs to the open file, not to the process, so that two crawls within one process exclude each other.
+        Buckets between them are locked too: locking one range takes one call, and the range is released within
+        microseconds. The lock belongs to the open file, not to the process, so two crawls in one process exclude each
+        other.
         """
         buckets = [slot.bucket for slot in slots]
         lock = _lock_range(min(buckets), max(buckets))
@@ -266,7 +269,8 @@ class MachineRateLimiter:
 
 
 def _clock_offset_seconds(clock: Clock) -> float:
-    """How far this clock is ahead of the machine's: the quickest sample, so that all crawls agree."""
+    """How far this clock is ahead of the machine's clock. The quickest of several samples is used, so that all crawls
+    agree."""
     samples: list[tuple[float, float]] = []
     for _ in range(5):
         before, now, after = time.monotonic(), clock.now(), time.monotonic()
@@ -280,7 +284,7 @@ def _lock_range(first: int, last: int) -> bytes:
 
 
 def _open_file(directory: Path) -> int:
-    """Open the file in the private directory; creates both if missing."""
+    """Open the file in the private directory; create both if they are missing."""
     with suppress(FileExistsError):
         directory.mkdir(mode=0o700)
     inside = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -293,7 +297,8 @@ def _open_file(directory: Path) -> int:
         found = os.fstat(file)
         _check_owner(found)
         if found.st_size < TABLE_BYTES:
-            # Not sparse: on a full disk, writing to a hole through the mapping kills the process. New bytes are zeros.
+            # Not sparse: on a full disk, a write to a hole through the mapping would kill the process. New bytes are
+            # zeros.
             os.posix_fallocate(file, 0, TABLE_BYTES)
     except BaseException:
         os.close(file)

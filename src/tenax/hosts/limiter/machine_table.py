@@ -1,7 +1,7 @@
 """The byte layout of the shared rate limit table: where the row of a key is, and its fields.
 
-The size is fixed. A key hashes to a bucket of 16 rows; a new key takes the row that expired first. A row that has not
-expired is never reused: when none of the 16 has, the new key waits for the first one to expire.
+The size is fixed. A key hashes to a bucket of 16 rows, and a new key takes the row that expired first. A row that has
+not expired is never reused: if none of the 16 rows has expired, the new key waits for the first one to expire.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ _KEYS = struct.Struct(f"={_ROWS_PER_BUCKET}Q")
 _KEY = struct.Struct("=Q")
 _ROW = struct.Struct(f"={_FIELDS}")
 _BUCKET_ROWS = struct.Struct(f"={_FIELDS * _ROWS_PER_BUCKET}")
-_ACQUIRE_FIELDS = struct.Struct("=dddQQ")  # the first fields of a row: those that taking a permit changes
-_RELEASE_FIELDS = struct.Struct("=ddd")  # the first of these: those that its end changes
+_ACQUIRE_FIELDS = struct.Struct("=dddQQ")  # the first fields of a row, which are written when a permit is taken
+_RELEASE_FIELDS = struct.Struct("=ddd")  # the first of these fields, which are written when the request ends
 _WAITING_OFFSET = struct.calcsize("=dddQ")
 BUCKET_BYTES = _KEYS.size + _BUCKET_ROWS.size
 TABLE_BYTES = _BUCKETS * BUCKET_BYTES
 
 _OTHER_BOOT_SECONDS = 60.0
-"""A row whose `acquired_at` is this far in the future is from before a reboot, and invalid."""
+"""A row whose `acquired_at` is this far in the future was written before a reboot, and is invalid."""
 
 
 class LimitRow(NamedTuple):
     """The state of a key. Times are those of the monotonic clock."""
 
     free_at: float = 0.0
-    """A pace after the last request started, or was answered."""
+    """When the pace is over that follows the start or the response of the last request."""
     acquired_at: float = 0.0
     busy_until: float = 0.0
     """The latest end of the request in flight; 0 when there is none."""
     acquired_by: int = 0
     waiting_owner: int = 0
-    """An owner that tried and failed since then."""
+    """An owner that has tried to take the permit since then, and failed."""
     backoff_until: float = 0.0
-    """Demanded by the host; the end of a request does not shorten it."""
+    """Demanded by the host. The end of a request does not shorten it."""
     pace_seconds: float = 0.0
-    """The pace that `owner` set for everyone."""
+    """The pace that `owner` has set for all crawls."""
     pace_until: float = 0.0
     owner: int = 0
 
@@ -74,7 +74,8 @@ class Table:
         self._table = table
 
     def find(self, slot: TableSlot, at: float, excluded: Sequence[int] = ()) -> tuple[int, LimitRow | None, float]:
-        """The index of this key's row, the row, and when it is available; without a row, the index of one to reuse."""
+        """The index of this key's row, the row, and when it is available. If the key has no row: the index of a row to
+        reuse."""
         keys = _KEYS.unpack_from(self._table, slot.bucket)
         too_far = at + _OTHER_BOOT_SECONDS
         if slot.key in keys:
@@ -91,7 +92,7 @@ class Table:
         return number, None, available_at
 
     def write(self, slot: TableSlot, number: int, row: LimitRow) -> None:
-        # The key is written first: a process killed in between leaves a free row, and has sent nothing.
+        # The key is written first. A process killed in between leaves a free row, and has sent nothing.
         _KEY.pack_into(self._table, slot.bucket + number * _KEY.size, slot.key)
         _ROW.pack_into(self._table, _row_offset(slot, number), *row)
 
@@ -100,7 +101,7 @@ class Table:
         _ACQUIRE_FIELDS.pack_into(self._table, _row_offset(slot, number), *row[:5])
 
     def mark_released(self, slot: TableSlot, number: int, free_at: float, acquired_at: float) -> None:
-        """The request was answered; the row already has the key, and `acquired_at` is as it was."""
+        """Record that the request was answered. The row already has the key, and `acquired_at` does not change."""
         _RELEASE_FIELDS.pack_into(self._table, _row_offset(slot, number), free_at, acquired_at, 0.0)
 
     def mark_waiting(self, slot: TableSlot, number: int, owner: int) -> None:

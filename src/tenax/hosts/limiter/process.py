@@ -1,6 +1,6 @@
-"""Rate limits within one process: per host, and, if configured, a minimum time between any two requests.
+"""Rate limits within one process: per host, and, if configured, a minimum time between any two requests. Pure.
 
-Pure: the methods are asynchronous only because the protocol is. They wait for nothing, so each happens as a whole.
+The methods are asynchronous only because the protocol is. They never suspend, so each one runs as a whole.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from typing import NamedTuple
 from tenax.hosts import Permit
 
 MAX_ENTRIES = 100_000
-"""Limit on entries. When it is reached, new hosts wait for the first entry to expire."""
+"""Maximum number of entries. When it is reached, new hosts wait for the first entry to expire."""
 MIN_RETRY_SECONDS = 0.1
-"""Minimum retry interval while another request is in flight; otherwise the retry comes a pace later."""
+"""Minimum time until the next try while another request is in flight; the time is one pace if that is longer."""
 
 
 class _Entry(NamedTuple):
     """The state of a key."""
 
     free_at: float = 0.0
-    """A pace after the last request started, or was answered."""
+    """When the pace is over that follows the start or the response of the last request."""
     acquired_at: float = 0.0
     busy_until: float = 0.0
     """The latest end of the request in flight; 0 when there is none."""
     backoff_until: float = 0.0
-    """Demanded by the host; the end of a request does not shorten it."""
+    """Demanded by the host. The end of a request does not shorten it."""
 
     @property
     def available_at(self) -> float:
@@ -43,7 +43,7 @@ class ProcessRateLimiter:
         self._max_entries = max_entries
         self._entries: dict[str, _Entry] = {}
         self._expiry_heap: list[tuple[float, str]] = []
-        """When entries expire, as a heap; an entry that changed is in it again."""
+        """When entries expire, as a heap. An entry that changed is in the heap again."""
 
     async def acquire(self, permits: Sequence[Permit], now: float) -> float:
         paced = [permit for permit in permits if permit.pace_seconds > 0]
@@ -67,12 +67,12 @@ class ProcessRateLimiter:
         for permit in permits:
             if permit.pace_seconds > 0 and permit.busy_seconds > 0:
                 entry = self._entries.get(permit.key, _EMPTY_ENTRY)
-                # If it was taken again meanwhile, that start needs its pace as well.
+                # If the permit was taken again meanwhile, that start needs its pace as well.
                 free_at = max(answered_at, entry.acquired_at) + permit.pace_seconds
                 self._set(permit.key, entry._replace(free_at=free_at, busy_until=0.0))
 
     async def back_off(self, key: str, until: float, now: float, pace_seconds: float = 0.0) -> None:
-        """The pace is ignored: there is no other crawl to apply it to."""
+        """The pace is ignored, because no other crawl could apply it."""
         entry = self._entries.get(key, _EMPTY_ENTRY)
         if until > max(entry.backoff_until, now):
             self._set(key, entry._replace(backoff_until=until))
@@ -95,13 +95,13 @@ class ProcessRateLimiter:
 
 
 def next_try_at(permit: Permit, now: float, free_at: float, busy_until: float, backoff_until: float) -> float:
-    """When to try again. A request in flight may be answered at any moment, and a pace must follow it."""
+    """When to try again. A request in flight may be answered at any moment, and a pace must follow its response."""
     answered = min(busy_until, now + max(permit.pace_seconds, MIN_RETRY_SECONDS))
     return max(free_at, backoff_until, answered)
 
 
 MAX_WAIT_SECONDS = 5.0
-"""A caller that would wait longer is not admitted, and gets the time of its next try."""
+"""A caller that would wait longer is refused, and is told when to try again."""
 
 
 class RequestInterval:
@@ -110,11 +110,11 @@ class RequestInterval:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._free_at = 0.0
-        """One interval after all admitted requests have started."""
+        """One interval after the start of all admitted requests."""
         self._started_at = 0.0
 
     def reserve(self, now: float) -> float:
-        """`now` when a request is admitted; else when to try again."""
+        """Returns `now` if a request is admitted, else the time to try again."""
         if self.seconds == 0:
             return now
         if self._free_at - now > MAX_WAIT_SECONDS:
@@ -123,11 +123,11 @@ class RequestInterval:
         return now
 
     def cancel(self) -> None:
-        """An admitted request is not sent after all."""
+        """An admitted request was not sent."""
         self._free_at -= self.seconds
 
     def wait_seconds(self, now: float) -> float:
-        """How long the next request must still wait, whether it was admitted or follows an admitted one."""
+        """How long the next request must still wait, whether it was admitted or follows an admitted request."""
         return max(self._started_at + self.seconds - now, 0.0) if self.seconds else 0.0
 
     def mark_started(self, now: float) -> None:

@@ -1,4 +1,4 @@
-"""All calls to Redis go through here; detects when it is unavailable and when it returns."""
+"""All calls to Redis go through this module. It detects when Redis becomes unavailable and when it returns."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ LOCAL_LIMITS = "using slower local rate limits"
 
 
 class BestEffortRedis:
-    """One Redis. `call` returns None while it is unavailable and raises nothing."""
+    """One Redis. While it is unavailable, `call` returns None and raises nothing."""
 
     def __init__(
         self, url: str, clock: Clock, call_seconds: float = CALL_SECONDS, fallback_note: str = LOCAL_LIMITS
     ) -> None:
-        """`fallback_note`: the effect of an outage, for the log; empty: another component logs it."""
+        """`fallback_note` describes the effect of an outage in the log; empty: another component logs it."""
         self.url = url
         self._fallback_note = fallback_note
         self._clock = clock
@@ -49,9 +49,9 @@ class BestEffortRedis:
         self.unavailable_since = 0.0
         """When an outage was last detected."""
         self.returned_at: float | None = None
-        """When its return was last detected; None if there was no outage."""
+        """When the return of Redis was last detected; None if there was no outage."""
         self._is_probing = False
-        """A call is checking whether it is back; others return at once."""
+        """One call checks whether Redis is back; other calls return at once."""
         self._return_callbacks: list[Callable[[], Awaitable[None]]] = []
         self.client: Redis = _make_client(url, call_seconds)
 
@@ -59,7 +59,7 @@ class BestEffortRedis:
     async def open(
         cls, url: str, clock: Clock, call_seconds: float = CALL_SECONDS, fallback_note: str = LOCAL_LIMITS
     ) -> BestEffortRedis:
-        """Raises `ServerUnavailable` when it does not answer, another `ConfigError` when waiting would not help."""
+        """Raises `ServerUnavailable` if Redis does not answer, and another `ConfigError` if waiting would not help."""
         reach = cls(url, clock, call_seconds, fallback_note)
         try:
             await reach._ping()
@@ -77,7 +77,7 @@ class BestEffortRedis:
         self._return_callbacks.append(callback)
 
     async def call(self, ask: Callable[[Redis], Awaitable[T]]) -> T | None:
-        """The answer of Redis; None when it is unavailable, or not called for a while after failures."""
+        """The reply of Redis; None if Redis is unavailable, or is not called for a while after failures."""
         if self._clock.now() < self._retry_at or self._is_probing:
             return None
         from redis.exceptions import RedisError
@@ -98,9 +98,9 @@ class BestEffortRedis:
         return answer
 
     async def clock_offset_seconds(self) -> float | None:
-        """How far the server's clock is ahead of ours; None without an answer.
+        """How far the clock of the server is ahead of ours; None without a reply.
 
-        Workers with different clocks would request hosts too early: of several samples the quickest is the most exact.
+        Workers with different clocks would request hosts too early. The quickest of several samples is the most exact.
         """
         samples: list[tuple[float, float]] = []
         for _ in range(CLOCK_SAMPLES):
@@ -114,7 +114,7 @@ class BestEffortRedis:
     async def close(self) -> None:
         from redis.exceptions import RedisError
 
-        with suppress(RedisError, OSError):  # it may be unavailable
+        with suppress(RedisError, OSError):  # Redis may be unavailable
             await self.client.aclose()
 
     async def _ping(self) -> None:
@@ -169,7 +169,7 @@ def _make_client(url: str, call_seconds: float) -> Redis:
     except ImportError:
         raise ConfigError('Redis needs an extra: pip install "tenax[redis]"') from None
     try:
-        # Calls beyond the number of connections wait; the other pool would raise, as if Redis were unavailable.
+        # A call waits if all connections are in use. The other kind of pool would raise, as if Redis were unavailable.
         pool = BlockingConnectionPool.from_url(
             url,
             timeout=call_seconds,

@@ -1,6 +1,6 @@
 """Every Redis key with its lifetime and purpose. Pure.
 
-The names are those that other programs around a crawler use, so that they can read ours and we theirs.
+Other programs around a crawler use the same names. So they can read our keys, and we can read theirs.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Final
 ACTIVE_WORKERS: Final = "crawler:active_workers"
 """A set of worker ids."""
 RATE_LIMITS_SINCE: Final = "crawler:rate_limit:since"
-"""Since when permits are recorded without a gap, and whether some were lost before. Never expires: if it is missing,
-Redis has lost all keys."""
+"""The time since when permits are recorded without a gap, and whether some were lost before. Never expires: if the key
+is missing, Redis has lost all keys."""
 PAGES_CRAWLED: Final = "crawler:stats:pages_crawled"
 PAGES_FAILED: Final = "crawler:stats:pages_failed"
 BYTES_DOWNLOADED: Final = "crawler:stats:bytes_downloaded"
@@ -19,7 +19,7 @@ VISITED: Final = "crawler:visited_urls"
 """A set of URL keys, in front of the database."""
 
 PERMIT_SECONDS: Final = 60.0
-"""A permit expires after this, or when it is free again, whichever is later."""
+"""A permit expires after this time, or when it is free again, whichever is later."""
 RECORD_SECONDS: Final = 3600
 ROBOTS_TEXT_SECONDS: Final = 3600
 ROBOTS_COPY_SECONDS: Final = 86_400
@@ -29,7 +29,7 @@ VISITED_SECONDS: Final = 86_400
 
 
 def origin_domain(origin: str) -> str:
-    """The host of an origin, with its port if not the default: the name used in keys."""
+    """The host of an origin, with its port if it is not the default. This is the name used in keys."""
     return origin.partition("://")[2]
 
 
@@ -44,13 +44,13 @@ def rate_limit(key: str) -> str:
 
 
 def lock(key: str) -> str:
-    """The lock of a worker with a request to that host in flight."""
+    """The lock of a worker that has a request to the host in flight."""
     kind, _, name = key.partition(" ")
     return f"crawler:domain:{origin_domain(name)}:lock" if kind == "host" else ""
 
 
 def circuit(origin: str) -> str:
-    """The state of a host: `record:https` and the like, and the breaker as plain fields."""
+    """The state of a host: fields such as `record:https`, and the breaker as plain fields."""
     return f"circuit:{origin_domain(origin)}"
 
 

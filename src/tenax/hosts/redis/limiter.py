@@ -1,6 +1,6 @@
 """The rate limiter in Redis, for workers on any machine: takes all permits of a request at once, or none.
 
-It is here and not in `hosts.limiter`, because the connection tells it about outages and it needs the number of workers.
+It is here and not in `hosts.limiter`, because it needs the number of workers, and the connection reports outages to it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 PACE_TTL_SECONDS = 600.0
-"""How long the pace set by a worker applies to others after its last update: it may have ended."""
+"""How long the pace set by a worker applies to others after its last update; that worker may have ended."""
 
 SETTLE_SECONDS = RETRY_SECONDS + CALL_SECONDS
-"""How long after Redis returns until every worker has noticed."""
+"""How long it takes after Redis returns until every worker has noticed."""
 
 # Times are written with all digits: Lua's default number format would round them to seconds.
 _COMMON = """
@@ -129,7 +129,7 @@ return 1
 
 
 class RedisRateLimiter:
-    """A `RateLimiter` in Redis. Does not use the server's clock: workers pass the time that they agree on."""
+    """A `RateLimiter` in Redis. The clock of the server is not used: workers pass the time that they agree on."""
 
     def __init__(
         self,
@@ -138,16 +138,15 @@ class RedisRateLimiter:
         workers: Callable[[], int],
         peers: Callable[[], Peers] | None = None,
     ) -> None:
-        """`workers` returns the last known number of workers that share the limit; 0: unknown.
-        `peers` returns what the shared database knows of them; None: they share no database.
-        """
+        """`workers` returns the last known number of workers that share the limit; 0: unknown. `peers` returns what the
+        shared database knows about them; None: they share no database."""
         self._connection = connection
         self._worker_id = worker_id
         self._workers = workers
         self._peers: Callable[[], Peers | None] = peers or (lambda: None)
         self._local_limiter = ProcessRateLimiter()
         self._has_answered = False
-        """Redis has answered before: if it has no permits at all now, it has lost them."""
+        """Redis has replied before. If it has no permits now, it has lost them."""
         self._scripts = {name: connection.client.register_script(text) for name, text in _SCRIPTS.items()}
 
     async def acquire(self, permits: Sequence[Permit], now: float) -> float:
@@ -173,7 +172,7 @@ class RedisRateLimiter:
         retry_at = float(answer)
         if retry_at > now:
             return retry_at
-        # Recorded locally too, in case Redis becomes unavailable before it expires.
+        # Also recorded locally, in case Redis becomes unavailable before the permit expires.
         await self._local_limiter.acquire(self._slow_permits(paced), now)
         return now
 
@@ -208,17 +207,17 @@ class RedisRateLimiter:
         return await self._connection.call(ask)
 
     def _is_settling(self, now: float) -> bool:
-        """Redis has just returned, and others may not know yet: they still give out permits locally."""
+        """Whether Redis has just returned. Other workers may not know this yet, and still give out permits locally."""
         returned_at = self._connection.returned_at
         return not self._connection.is_unavailable and returned_at is not None and now < returned_at + SETTLE_SECONDS
 
     async def _acquire_locally(self, permits: Sequence[Permit], now: float) -> float:
-        """Without Redis: at a pace that is safe whoever else is cut off, once the others know."""
+        """Without Redis: at a pace that is safe whichever other workers are cut off, and only when they know."""
         alone_from = limiter_shares.isolated_start_at(self._peers(), now)
         if not self._workers() or alone_from == math.inf:
             return now + RETRY_SECONDS  # the safe pace is unknown
         slow = self._slow_permits(permits)
-        # The latest requests of others are unknown: wait a whole pace first.
+        # The latest requests of other workers are unknown, so wait a whole pace first.
         silent_until = max(alone_from, self._connection.unavailable_since + max(permit.pace_seconds for permit in slow))
         return silent_until if now < silent_until else await self._local_limiter.acquire(slow, now)
 

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 MAX_TRIES = 50
-"""Attempts of a change that others keep overtaking; then it is stored anyway, which is at most a pace wrong.
+"""Maximum attempts to make a change while other workers are faster. Then the change is stored in any case, which is
+wrong by a pace at most.
 
-Retried at once: the answer to the last attempt has the newest version, which waiting would make outdated.
+Attempts follow each other at once: the reply to each has the newest version, which would become outdated by waiting.
 """
 MAX_VERSIONS = 20_000
 _NO_VERSION = ("0", "")
@@ -60,7 +61,7 @@ class RedisHosts:
         self._connection = connection
         self._local_hosts = local_hosts if local_hosts is not None else MemoryHosts()
         self._versions: dict[str, tuple[str, str]] = {}
-        """The known state in Redis per host: version of the record, fingerprint of the robots.txt."""
+        """The known state of each host in Redis: version of the record, fingerprint of the robots.txt."""
         self._store_script = connection.client.register_script(_STORE)
         connection.on_return(self._forget_versions)
 
@@ -70,7 +71,8 @@ class RedisHosts:
         if shared is None:
             return local
         if shared.next_at < local.next_at:
-            # Updated while Redis was unavailable, or came with the claim: does not correspond to that version.
+            # The record was updated while Redis was unavailable, or came with the claim. It does not correspond to that
+            # version.
             self._versions.pop(record.origin, None)
             return local
         if shared.robots is None and local.robots is not None:
@@ -116,7 +118,8 @@ class RedisHosts:
         return msgspec.structs.replace(record, robots=robots) if record is not None else None
 
     async def _try_store(self, record: HostRecord, is_forced: bool) -> tuple[bool, HostRecord | None]:
-        """Whether it is stored, or Redis is unavailable; else the record of a faster worker, if there is one."""
+        """True if the record is stored, or Redis is unavailable. Otherwise the record of a faster worker, if there is
+        one."""
         origin = record.origin
         failed_at = str(int(record.recent_failures[-1] * 1000)) if record.recent_failures else ""
         version, known_fingerprint = self._versions.get(origin, _NO_VERSION)
@@ -145,11 +148,11 @@ class RedisHosts:
         if answer[2].decode() != known_fingerprint:
             return False, await self._read(origin)
         self._set_version(origin, answer[0].decode(), known_fingerprint)
-        # Without a record, Redis was flushed or the record expired: ours is the newest.
+        # There is no record, so Redis was flushed or the record expired. Ours is the newest.
         return False, _decode_host_record(answer[1], origin)
 
     async def _forget_versions(self) -> None:
-        """After an outage: records changed meanwhile are written at their next visits."""
+        """Forget all versions after an outage. Records that changed meanwhile are written at their next visits."""
         self._versions.clear()
 
     def _set_version(self, origin: str, version: str, robots_fingerprint: str) -> None:
@@ -160,7 +163,7 @@ class RedisHosts:
 
 
 def _robots_arguments(record: HostRecord, known_fingerprint: str) -> list[str | bytes | int]:
-    """The script arguments for our robots.txt; none when Redis has it."""
+    """The script arguments for our robots.txt; none if Redis has this robots.txt."""
     robots, delay = record.robots, record.crawl_delay_seconds
     if robots is None or _robots_fingerprint(robots) == known_fingerprint:
         return []
@@ -200,7 +203,7 @@ def _decode_robots_copy(blob: bytes | None) -> RobotsCopy | None:
 
 
 def _newest_record(theirs: HostRecord, ours: HostRecord) -> HostRecord:
-    """Theirs, with our robots.txt if that did not change; ours if it changed while Redis was unavailable.
+    """The newer record. Theirs has no robots.txt if ours is still current; then ours is added.
 
     `next_at` only grows, so the later one is newer.
     """

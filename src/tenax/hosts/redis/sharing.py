@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 COUNT_DELAY_SECONDS = keys.HEARTBEAT_SECONDS + 5.0
-"""After the first heartbeat, the time until every other worker has counted again."""
+"""How long it takes after the first heartbeat until every other worker has counted again."""
 
 
 class Presence:
@@ -41,16 +41,18 @@ class Presence:
 
     @property
     def workers(self) -> int:
-        """The number of live workers, this one included; never less than the maximum of the last two minutes, because
-        a flushed Redis knows none until their next heartbeats. 0 when unknown: before all others have counted us, all
-        together would be too fast.
+        """The number of live workers, this one included; 0 if unknown.
+
+        Never less than the maximum of the last two minutes: a Redis that was flushed knows no workers until their next
+        heartbeats. Unknown until all others have counted this worker; before that, all workers together would be too
+        fast.
         """
         if self._first_heartbeat_at is None or self._clock.now() < self._first_heartbeat_at + COUNT_DELAY_SECONDS:
             return 0
         return max((count for _, count in self._worker_counts), default=1)
 
     def add_counts(self, *, pages: int = 0, failures: int = 0, downloaded_bytes: int = 0) -> None:
-        """Add to the counters of all workers with the next heartbeat."""
+        """Add to the counters of all workers, with the next heartbeat."""
         self._counts[keys.PAGES_CRAWLED] += pages
         self._counts[keys.PAGES_FAILED] += failures
         self._counts[keys.BYTES_DOWNLOADED] += downloaded_bytes
@@ -106,7 +108,7 @@ class Presence:
 
 
 class Sharing:
-    """Create it with `open`."""
+    """Created by `open`."""
 
     def __init__(
         self, connection: BestEffortRedis, clock: Clock, local_hosts: MemoryHosts, peers: Callable[[], Peers] | None
@@ -137,7 +139,7 @@ class Sharing:
         return await self._connection.clock_offset_seconds()
 
     async def run(self, get_current_url: Callable[[], str]) -> None:
-        """Send heartbeats until cancelled; `get_current_url` returns a URL that is being visited, or an empty text."""
+        """Send heartbeats until cancelled. `get_current_url` returns a URL that is being visited, or an empty text."""
         while True:
             url = get_current_url()
             await self.presence.send_heartbeat(url, "active" if url else "idle")
@@ -164,7 +166,7 @@ NO_EXPIRY = -1
 
 
 class VisitedUrls:
-    """`crawler:visited_urls`. It expires a day after its first member was added: it only saves lookups."""
+    """The set `crawler:visited_urls`. It only saves look-ups, and expires a day after its first member was added."""
 
     def __init__(self, connection: BestEffortRedis) -> None:
         self._connection = connection
@@ -193,12 +195,12 @@ class VisitedUrls:
         return answer is not None
 
     async def fill(self, members: Sequence[bytes]) -> None:
-        """Add them. Raises `ConfigError` when Redis is unavailable."""
+        """Add these members. Raises `ConfigError` if Redis is unavailable."""
         if not await self.add(members):
             raise self._unavailable_error()
 
     async def forget(self, tag: bytes) -> AsyncIterator[int]:
-        """Remove all members with this prefix in batches; yields the size of each. Raises `ConfigError`."""
+        """Remove all members with this prefix, in batches. Yields the size of each batch. Raises `ConfigError`."""
         cursor = 0
         while True:
             cursor, found = await self._scan(cursor)
