@@ -11,7 +11,8 @@ from tenax import logs
 log = logs.logger(__name__)
 
 MAX_SLEW_RATE = 0.001
-"""How much faster or slower a clock runs while it is corrected: more than clocks drift, too little to affect a rate."""
+"""How much faster or slower a clock runs while it is corrected. This is more than clocks drift, and too little to
+affect a rate."""
 SYNC_SECONDS = 600.0
 SYNC_RETRY_SECONDS = 30.0
 """Interval between attempts while the server is unavailable."""
@@ -26,7 +27,8 @@ class Clock(Protocol):
 
 
 class SteadyClock:
-    """Wall time read once, then advanced by the monotonic clock: a jump of the wall clock changes no delay."""
+    """Wall time that is read once, and then advanced by the monotonic clock. A jump of the wall clock changes no
+    delay."""
 
     def __init__(self) -> None:
         self._offset = time.time() - time.monotonic()
@@ -36,24 +38,24 @@ class SteadyClock:
 
 
 class ShiftedClock:
-    """Another clock plus an offset: the time of a server, shared by all its clients."""
+    """Another clock plus an offset. It shows the time of a server, and all clients of the server share it."""
 
     def __init__(self, clock: Clock, seconds: float) -> None:
         self._clock = clock
         self._seconds = seconds
-        """Offset at the time of the last correction."""
+        """The offset at the time of the last correction."""
         self._pending_correction = 0.0
         self._corrected_at = clock.now()
         self._last = self._corrected_at + seconds
 
     def now(self) -> float:
         other = self._clock.now()
-        # Rounding differs before and after a correction; time must not run backwards by that either.
+        # Rounding differs before and after a correction. Time must not run backwards because of that.
         self._last = max(self._last, other + self._seconds + self._applied_correction(other))
         return self._last
 
     def correct(self, ahead_seconds: float) -> None:
-        """Slew towards a server clock that is `ahead_seconds` ahead. Time neither jumps nor stops."""
+        """Slowly adjust to a server clock that is `ahead_seconds` ahead. Time neither jumps nor stops."""
         other = self._clock.now()
         self._seconds += self._applied_correction(other)
         self._pending_correction, self._corrected_at = ahead_seconds, other
@@ -64,7 +66,7 @@ class ShiftedClock:
 
 
 async def follow_server_clock(clock: ShiftedClock, server_offset: Callable[[], Awaitable[float | None]]) -> None:
-    """Follow the server's time until cancelled; `server_offset` returns None while the server is unavailable."""
+    """Follow the server's time until cancelled. `server_offset` returns None while the server is unavailable."""
     import asyncio  # imported here: most users of a clock do not need it
 
     pause_seconds = SYNC_SECONDS
@@ -79,7 +81,7 @@ async def follow_server_clock(clock: ShiftedClock, server_offset: Callable[[], A
 
 
 class ManualClock:
-    """A clock for tests and simulations; it only moves when a test moves it."""
+    """A clock for tests and simulations. It moves only when a test moves it."""
 
     def __init__(self, now: float = 1_750_000_000.0) -> None:
         self._now = now

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 
 class TenaxError(Exception):
-    """Base of all errors that we raise on purpose; `exit_code` is the exit status of the program."""
+    """The base of all errors that we raise on purpose. `exit_code` is the exit code of the program."""
 
     exit_code = 1
 

@@ -20,14 +20,16 @@ from typing import Any
 from tenax.text.sanitize import MASK, UNSAFE, is_secret_name, mask_text
 
 # Whole escape sequences are removed, so that "\x1b[31mred" leaves "red" and not "[31mred". OSC, DCS, SOS, PM and APC
-# run to their terminator, or to the end of the line if there is none, so that they cannot swallow the rest.
+# extend to their terminator. Without a terminator they extend to the end of the line, so that they do not remove the
+# rest of the text.
 _ESCAPES = re.compile(
     r"(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\r\n]*(?:\x07|\x1b\\|\x9c)?"
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
     r"|\x1b[ -/]*[0-~]?"
 )
 _BREAK_CLASS = r"\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029"
-# White space with a line break, matched from its first character only: otherwise a long run would take quadratic time.
+# White space with a line break. It is matched only from its first character, because a long run would take quadratic
+# time.
 _BREAKS = re.compile(rf"(?<!\s)[^\S{_BREAK_CLASS}]*+[{_BREAK_CLASS}]\s*+")
 _UNSAFE = re.compile(f"[{UNSAFE}]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -37,7 +39,7 @@ _STANDARD_FIELDS = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "
 
 
 def sanitize_text(text: str, *, keep_lines: bool = False) -> str:
-    """Untrusted text without escapes, controls or direction marks; on one line unless `keep_lines`."""
+    """Untrusted text without escapes, controls and direction marks. It is on one line unless `keep_lines`."""
     if text.isascii() and text.isprintable():
         return text
     text = _SURROGATES.sub("\ufffd", _ESCAPES.sub("", text))
@@ -49,7 +51,7 @@ def sanitize_text(text: str, *, keep_lines: bool = False) -> str:
 
 
 class Logger:
-    """A logger whose methods take fields as keywords; no field can clash with logging's own names."""
+    """A logger whose methods take fields as keywords. No field can conflict with logging's own names."""
 
     def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(name)
@@ -67,7 +69,7 @@ class Logger:
         self._log(logging.ERROR, message, fields)
 
     def exception(self, message: str, **fields: object) -> None:
-        """An error with the traceback of the exception being handled."""
+        """Log an error with the traceback of the exception that is being handled."""
         self._log(logging.ERROR, message, fields, with_traceback=True)
 
     def _log(self, level: int, message: str, fields: dict[str, object], *, with_traceback: bool = False) -> None:
@@ -80,7 +82,7 @@ def logger(name: str) -> Logger:
 
 
 def configure(level: str = "info", format: str = "auto") -> None:
-    """Send our messages of this level, and warnings of other libraries, to standard error. May be called again."""
+    """Send our messages from this level on, and warnings of other libraries, to standard error. May be called again."""
     handler = _StderrHandler()
     handler.setFormatter(JsonFormatter() if format == "json" else TextFormatter())
     root = logging.getLogger()
@@ -92,14 +94,14 @@ def configure(level: str = "info", format: str = "auto") -> None:
 
 
 class _StderrHandler(logging.Handler):
-    """Writes to the current `sys.stderr`: a live display replaces it, to print above itself."""
+    """Writes to the current `sys.stderr`, which a live display replaces in order to print above itself."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             sys.stderr.write(self.format(record) + "\n")
             sys.stderr.flush()
         except OSError:
-            pass  # standard error is gone: nothing can be reported
+            pass  # standard error is closed, so nothing can be reported
         except Exception:
             self.handleError(record)
 
@@ -134,7 +136,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def _record_fields(record: logging.LogRecord) -> dict[str, Any]:
-    """The fields of a record, ours or given as `extra`, sanitized and with secrets masked."""
+    """The fields of a record, sanitized and with secrets masked. They are ours, or were given as `extra`."""
     given: Mapping[str, Any] = getattr(record, "fields", None) or {
         name: value for name, value in record.__dict__.items() if name not in _STANDARD_FIELDS
     }
@@ -154,6 +156,6 @@ def _sanitize_value(value: Any) -> Any:
 
 
 def _format_value(value: Any) -> str:
-    """A field's value in a text line: plain if it is one word or a URL, else as JSON, so that its end is clear."""
+    """The value of a field in a text line: plain if it is one word or a URL, else as JSON, so that its end is clear."""
     is_clear = isinstance(value, str) and bool(_ONE_WORD.fullmatch(value))
     return str(value) if is_clear else json.dumps(value, ensure_ascii=False, default=str)

@@ -1,6 +1,6 @@
 """Every Prometheus metric, declared once.
 
-The engine only adds to plain counters: a visit costs a few microseconds and needs no library. prometheus-client is
+The engine only adds to plain counters. This costs a visit a few microseconds and needs no library. prometheus-client is
 imported when metrics are served, and reads the counters at each scrape.
 """
 
@@ -27,7 +27,7 @@ class Metric(Value, frozen=True):
     """A metric as the documentation and the exporter see it."""
 
     name: str
-    """As exposed: a counter ends in `_total`."""
+    """The name as Prometheus sees it. The name of a counter ends in `_total`."""
     type: Literal["counter", "gauge", "histogram"]
     meaning: str
     label: str | None = None
@@ -126,19 +126,19 @@ class Histogram:
 
 
 class MetricSource(Protocol):
-    """What an exporter reads, from its own thread."""
+    """What an exporter reads from its own thread."""
 
     def values(self) -> Mapping[str, float | Mapping[str, int] | Histogram]:
-        """Every metric's value by name; a labelled metric as values by label."""
+        """The value of every metric by name. The value of a metric with a label is a mapping by label."""
 
 
 READY_PATH = "/ready"
 RATE_WINDOW_SECONDS = 10.0
-"""For the pages per second."""
+"""The period over which pages per second are computed."""
 
 
 class Readiness:
-    """Whether a service has started its work; while it waits for a server it is alive but not ready."""
+    """Whether a service has started its work. While it waits for a server, it is alive but not ready."""
 
     is_ready = False
 
@@ -152,7 +152,7 @@ class MetricsServer(Protocol):
 
 
 class Metrics:
-    """The counters of one run. Written by the event loop, read by the exporter's thread."""
+    """The counters of one run. The event loop writes them, the exporter's thread reads them."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -162,14 +162,14 @@ class Metrics:
         self._seconds = 0.0
         self._progress: Progress | None = None
         self.pages_this_run = 0
-        """Pages that were stored or found unchanged."""
+        """Pages that were stored, or found unchanged."""
         self.recent_page_times: deque[float] = deque()
-        """When they were visited, in the last `RATE_WINDOW_SECONDS`."""
+        """When these pages were visited, in the last `RATE_WINDOW_SECONDS`."""
         self.native_refusals: Counter[str] = Counter()
-        """Why pages were extracted in Python, and how many."""
+        """Why pages were extracted in Python, with the number of pages."""
 
     def count_visit(self, visit: Visit, is_duplicate: bool = False) -> None:
-        """Count one committed visit; `is_duplicate`: its page is a duplicate."""
+        """Count one committed visit. `is_duplicate`: its page is a duplicate."""
         how, _, what = visit.label.partition(":")
         self._outcomes[how] += 1
         if visit.fetch.status is not None:
@@ -199,7 +199,7 @@ class Metrics:
         self._progress = progress
 
     def values(self) -> dict[str, float | dict[str, int]]:
-        """Every metric's value by name; a labelled metric as values by label."""
+        """The value of every metric by name. The value of a metric with a label is a mapping by label."""
         counts, now = self._counts, self._progress or Progress(now=0.0, elapsed_seconds=0.0, is_stopping=True)
         fetches = counts["successes"] + sum(self._failures.values())
         return {
@@ -223,11 +223,11 @@ class Metrics:
         }
 
     def registry(self) -> CollectorRegistry:
-        """A registry for these counters; the library's global one is not used."""
+        """A registry for these counters. The library's global registry is not used."""
         return build_registry(self, METRICS)
 
     def serve(self, port: int, host: str = "127.0.0.1") -> MetricsServer:
-        """Serve Prometheus on this port (0: any free one) from a thread until closed."""
+        """Serve Prometheus on this port (0: any free port), from a thread, until closed."""
         return serve_metrics(self, METRICS, port, host)
 
 
@@ -246,7 +246,7 @@ def serve_metrics(
     host: str = "127.0.0.1",
     readiness: Readiness | None = None,
 ) -> MetricsServer:
-    """Serve Prometheus on this port (0: any free one) from a thread until closed.
+    """Serve Prometheus on this port (0: any free port), from a thread, until closed.
 
     With `readiness`, the path `/ready` returns 503 until the service is ready.
     """
@@ -263,7 +263,7 @@ def serve_metrics(
 
 @contextmanager
 def run_metrics_server(source: MetricSource, table: Sequence[Metric], port: int, host: str) -> Iterator[Readiness]:
-    """Serve the metrics of a service while in this context, unless the port is 0; the caller sets readiness."""
+    """Serve the metrics of a service in this context, unless the port is 0. The caller sets readiness."""
     readiness = Readiness()
     server = serve_metrics(source, table, port, host, readiness) if port else None
     try:

@@ -14,7 +14,7 @@ from tenax.errors import TenaxError
 
 
 def write_crash_report(error: BaseException, *, shows_traceback: bool) -> str:
-    """Write the traceback to a file, secrets masked, and return the line to print."""
+    """Write the traceback to a file, with secrets masked. Returns the line to print."""
     import platform
     import tempfile
     import traceback
@@ -32,7 +32,7 @@ def write_crash_report(error: BaseException, *, shows_traceback: bool) -> str:
         with tempfile.NamedTemporaryFile(
             "w", prefix="tenax-crash-", suffix=".txt", delete=False, encoding="utf-8"
         ) as file:
-            # Without the command line: it may contain a password, and people share these files.
+            # The command line is left out: it may contain a password, and people share these files.
             file.write(f"tenax {__version__}, Python {platform.python_version()}, {platform.platform()}\n\n{details}")
     except OSError:
         return f"{headline}; run it again with --debug for the details"
@@ -76,7 +76,7 @@ def _report_failure(error: Exception, *, shows_traceback: bool) -> int:
 
 
 def _find_tenax_error(error: BaseException) -> TenaxError | None:
-    """Return the error meant for a person, also from within an exception group."""
+    """Return the error that is meant for a person, also if it is inside an exception group."""
     if isinstance(error, TenaxError):
         return error
     if isinstance(error, BaseExceptionGroup):
@@ -94,7 +94,7 @@ def _print_error(text: str) -> None:
 
 
 def _flush_stdout() -> None:
-    """Flush now: Python would try again at exit, and a failure there changes the exit code."""
+    """Flush now. Python would flush at exit, and a failure there would change the exit code."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -102,6 +102,6 @@ def _flush_stdout() -> None:
 
 
 def _discard_stdout() -> None:
-    """Redirect stdout to /dev/null after the reader went away (`| head`), so the flush at exit succeeds."""
+    """Redirect stdout to /dev/null when its reader has gone (`| head`), so that the flush at exit succeeds."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,8 +1,8 @@
-"""The extras a command needs, and their installation in a clone of the repository.
+"""The extras that a command needs, and their installation in a clone of the repository.
 
-`scripts/tenax` sets PROVIDED_BY to its own path. When a library is missing, this process executes that script again
-before it does anything else; the script installs the extra from the lock files and runs the same command. With a wheel
-or the image, the error of the missing library says what to install.
+`scripts/tenax` sets PROVIDED_BY to its own path. If a library is missing, this process first executes that script
+again. The script installs the extra from the lock files and runs the same command. With a wheel or the image, the error
+of the missing library says what to install.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LIBRARIES = {
 """The library of each extra in pyproject.toml."""
 
 _VERBS_WITHOUT_EXTRAS = frozenset({"config", "demo"})
-"""Verbs that use no server and no extra, whatever the settings."""
+"""Verbs that use no server and no extra, whatever the settings are."""
 _SERVICE_EXTRAS = {"page-fetcher": ("redis", "kafka"), "schedule": ("redis", "schedule")}
 _CRAWL_VERBS = frozenset({"crawl", "worker"})
 _FETCH_VERBS = _CRAWL_VERBS | {"page-fetcher", "fetch", "read", "sitemap", "feed"}
@@ -39,9 +39,9 @@ _PIP_COMMAND = re.compile(r"""pip install (["'])tenax\[([a-z,]+)\]\1""")
 
 
 def required_extras(args: argparse.Namespace, loaded: LoadedConfig) -> tuple[str, ...]:
-    """The extras this command needs, by its verb, flags and settings.
+    """The extras that this command needs, by its verb, flags and settings.
 
-    The default fallback transports are optional; they are needed only when `fetch.fallbacks` was set.
+    The default fallback transports are optional. They are needed only if `fetch.fallbacks` was set.
     """
     verb = args.verb
     if verb in _VERBS_WITHOUT_EXTRAS:
@@ -65,7 +65,8 @@ def required_extras(args: argparse.Namespace, loaded: LoadedConfig) -> tuple[str
 
 
 def install_extras(extras: Iterable[str], argv: Sequence[str], environment: Mapping[str, str] = os.environ) -> None:
-    """In a clone, install missing extras and restart the command (does not return then); elsewhere do nothing."""
+    """In a clone, install missing extras and restart the command; then this function does not return. Elsewhere do
+    nothing."""
     script = environment.get("PROVIDED_BY")
     tried = environment.get("EXTRAS_TRIED", "").split()
     missing = [extra for extra in extras if script and extra not in tried and find_spec(LIBRARIES[extra]) is None]
@@ -75,7 +76,7 @@ def install_extras(extras: Iterable[str], argv: Sequence[str], environment: Mapp
 
 
 def adapt_install_hint(text: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Replace a pip command in a message with what works in the image."""
+    """Replace a pip command in a message by what works in the image."""
     if environment.get("INSTALLED_AS") != "image":
         return text
     return _PIP_COMMAND.sub(r"build the image with the argument EXTRAS=\2, see deploy/Dockerfile", text)

@@ -1,7 +1,7 @@
-"""The options of a crawl run, and the seeds and flags that a crawl stores for the command that resumes it.
+"""The options of a crawl run; and the seeds and flags that a crawl stores for the command that resumes it.
 
-A stored setting has the strength of a flag; a flag of the current command overrides it. Secrets are not stored: a URL
-with a password must be given again.
+A stored setting overrides what a flag overrides. A flag of the current command overrides the stored setting. Secrets
+are not stored: a URL with a password must be given again.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class CrawlOptions(Value, frozen=True):
     program: str = "tenax"
     """How a person calls this program."""
     resume_command: str = ""
-    """The command that resumes this crawl; empty when it cannot be resumed."""
+    """The command that resumes this crawl; empty if it cannot be resumed."""
     examples: tuple[tuple[str, str], ...] = ()
     """URLs worth explaining, each with a short description."""
     notices: tuple[str, ...] = ()
     """Printed at the start, before the notices of the crawl itself."""
     settings: bytes | None = None
-    """Stored with the crawl for the next command; None: nothing."""
+    """Options to store with the crawl for the next command; None: nothing."""
     has_typed_seeds: bool = True
-    """A person typed the seeds, now or for an earlier run: private addresses are allowed for them."""
+    """A person typed the seeds, now or for an earlier run. Private addresses are allowed for them."""
     opening_notices: tuple[str, ...] = ()
     """Printed at the start instead of all other notices."""
 
@@ -62,12 +62,12 @@ FlagValue = str | tuple[str, ...]
 
 
 class StoredOptions(Value, frozen=True):
-    """The options of the last run, stored as JSON in the database."""
+    """The options of the last run. The database stores them as JSON."""
 
     settings: dict[str, FlagValue] = {}
-    """By `section.name`, as typed."""
+    """Values by `section.name`, as typed."""
     secrets: dict[str, FlagValue] = {}
-    """Settings with a password, masked as `***`: the next command must give them again."""
+    """Settings with a password, masked as `***`. The next command must give them again."""
     config_file: str = ""
     """The value of `--config`."""
 
@@ -85,17 +85,17 @@ class ExistingCrawl(Value, frozen=True):
 
 
 async def load_existing_crawl(location: Location, config: Config, *, is_required: bool) -> ExistingCrawl | None:
-    """The crawl at this location; None when there is none.
+    """The crawl at this location; None if there is none.
 
-    Raises `DatabaseError` when it cannot be opened and `is_required`. Otherwise opening it for writing reports the
-    error or completes a half-created file.
+    Raises `DatabaseError` if it cannot be opened and `is_required`. Otherwise the crawl is opened for writing later,
+    which reports the error or completes a half-created file.
     """
     from tenax.clock import SteadyClock
     from tenax.crawl.rules import load_rules
     from tenax.crawl.wiring import open_database
 
     try:
-        # A local clock: reading the database needs no other server.
+        # A local clock, because reading the database needs no other server.
         database = await open_database(location, read_only=True, config=config, clock=SteadyClock())
     except DatabaseError:
         if is_required:
@@ -138,7 +138,7 @@ async def load_stored_options(reports: Reports) -> StoredOptions | None:
 
 
 def _settings_from_rules(rules: Rules) -> dict[str, FlagValue]:
-    """The settings of a crawl that was not started by a command, where they differ from the defaults."""
+    """The settings of a crawl that was not started by a command, if they differ from the defaults."""
     values = {
         "crawl.scope": rules.scope.name,
         "crawl.include": rules.include,
@@ -153,10 +153,10 @@ def _settings_from_rules(rules: Rules) -> dict[str, FlagValue]:
 def merge_settings(
     existing: ExistingCrawl, given: Mapping[str, SettingValue], *, is_new_round: bool
 ) -> dict[str, SettingValue]:
-    """The effective settings of a command with these flags.
+    """The settings that apply to a command with these flags.
 
     A page limit that was reached is dropped, because it would end the run at once. A page limit and `--continuous`
-    exclude each other: the one typed now wins.
+    exclude each other; the one that was typed now is kept.
     """
     stored = dict(existing.settings)
     if (existing.reached_page_limit and not is_new_round) or _is_enabled(given, CONTINUOUS):
@@ -169,7 +169,7 @@ def merge_settings(
 def resume_notices(
     existing: ExistingCrawl, effective: Mapping[str, SettingValue], given: Mapping[str, SettingValue]
 ) -> list[str]:
-    """Notices about settings taken from the last run, changed, or dropped."""
+    """Notices about settings that were taken from the last run, changed, or dropped."""
     lines = []
     stored = [key for key in effective if key not in given]
     if stored:
@@ -203,8 +203,10 @@ def _is_enabled(given: Mapping[str, SettingValue], key: str) -> bool:
 
 
 def check_secrets(existing: ExistingCrawl, sources: Mapping[str, str]) -> None:
-    """Raise `UsageError` when the last run had a setting with a password and this one does not: without its proxy, for
-    example, the crawl would reveal its own address."""
+    """Raise `UsageError` if the last run had a setting with a password, and this run does not have the setting.
+
+    Without its proxy, for example, the crawl would reveal its own address.
+    """
     for key, value in existing.secrets.items():
         if sources[key] == "default":
             raise UsageError(
@@ -214,7 +216,7 @@ def check_secrets(existing: ExistingCrawl, sources: Mapping[str, str]) -> None:
 
 
 def options_to_store(effective: Mapping[str, SettingValue], config_file: str | None) -> StoredOptions:
-    """The part of the effective settings that is stored for the next command."""
+    """The part of these settings that is stored for the next command."""
     values = {key: setting.value for key, setting in effective.items() if not key.startswith(_PER_RUN_PREFIXES)}
     secrets = {key: _mask_value(key, value) for key, value in values.items() if is_secret(key, value)}
     return StoredOptions(
@@ -223,7 +225,7 @@ def options_to_store(effective: Mapping[str, SettingValue], config_file: str | N
 
 
 def build_resume_command(location: Location, stored: StoredOptions) -> str:
-    """The command that resumes this crawl from the current directory; the crawl stores the rest."""
+    """The command that resumes this crawl from the current directory. The crawl stores everything else."""
     from tenax.cli.parser import program_name
 
     files = (
@@ -237,7 +239,7 @@ def build_resume_command(location: Location, stored: StoredOptions) -> str:
 
 
 async def store_more_settings(records: Records, given: Mapping[str, SettingValue]) -> None:
-    """Add settings to the stored ones. A crawl that was not started by a command has them in its rules."""
+    """Add settings to the stored ones. The rules of a crawl that was not started by a command contain its settings."""
     from tenax.crawl.api import SETTINGS_KEY
 
     before = await load_stored_options(records)
@@ -252,7 +254,7 @@ def is_secret(key: str, value: FlagValue) -> bool:
 
 
 def to_flags(key: str, value: FlagValue) -> list[str]:
-    """A setting as command-line words, secrets masked."""
+    """A setting as command-line words, with secrets masked."""
     value = _mask_value(key, value)
     name = next((name for name, setting in FLAGS.items() if setting == key and name not in _SERVICE_FLAGS), None)
     if name is None or not value or (key == CONTINUOUS and not _parse_value(key, value)):

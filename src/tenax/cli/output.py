@@ -1,4 +1,4 @@
-"""Output to files and standard output: tables, wrapping, colour, JSON; I/O errors become one-line errors."""
+"""Output to files and standard output: tables, wrapping, colour, JSON. I/O errors become errors of one line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEFAULT_ADVICE = "; choose another with -o"
 
 @contextmanager
 def translate_os_errors(target: str, advice: str = "") -> Iterator[None]:
-    """Translate I/O errors of this output; `BrokenPipeError` passes through."""
+    """Translate I/O errors of this output. `BrokenPipeError` is not translated."""
     try:
         yield
     except BrokenPipeError:
@@ -38,7 +38,7 @@ def translate_os_errors(target: str, advice: str = "") -> Iterator[None]:
 
 @contextmanager
 def open_output(output: str | None, advice: str = DEFAULT_ADVICE) -> Iterator[TextIO]:
-    """Open the file, or standard output for None; `advice` is added to error messages."""
+    """Open the file; None: standard output. `advice` is added to error messages."""
     if output is None:
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(encoding="utf-8", errors="replace")
@@ -49,7 +49,7 @@ def open_output(output: str | None, advice: str = DEFAULT_ADVICE) -> Iterator[Te
 
 
 def translate_output_errors(output: str | None, advice: str = DEFAULT_ADVICE) -> AbstractContextManager[None]:
-    """Translate I/O errors of a chosen output, or of standard output for None."""
+    """Translate I/O errors of this file; None: of standard output."""
     return translate_os_errors(output or STANDARD_OUTPUT, advice)
 
 
@@ -57,7 +57,7 @@ _PIECE_CHARS = 16_384
 
 
 class TextStyle:
-    """Terminal colours; none for files or with NO_COLOR (https://no-color.org)."""
+    """Terminal colours. There are none for files, or with NO_COLOR (https://no-color.org)."""
 
     def __init__(self, is_coloured: bool = False) -> None:
         self._is_coloured = is_coloured
@@ -94,7 +94,7 @@ def print_lines(lines: Iterable[str], stream: TextIO | None = None) -> None:
 
 
 def print_pieces(pieces: Iterable[str], stream: TextIO | None = None) -> None:
-    """Like `print_lines`, for pieces of text that contain their own line ends."""
+    """Print pieces of text that contain their own line ends. Otherwise like `print_lines`."""
     stream = stream or sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
     with translate_os_errors(STANDARD_OUTPUT):
@@ -104,7 +104,7 @@ def print_pieces(pieces: Iterable[str], stream: TextIO | None = None) -> None:
 
 
 def _split_line(line: str) -> Iterator[str]:
-    """Split a line into pieces: it may be a whole page, and each write copies its text several times."""
+    """Split a line into pieces. It may be a whole page, and each write copies its text several times."""
     for at in range(0, len(line), _PIECE_CHARS):
         yield line[at : at + _PIECE_CHARS]
     yield "\n"
@@ -116,7 +116,7 @@ def terminal_width() -> int:
 
 
 def display_width(text: str) -> int:
-    """Columns of the text: two for wide characters, none for combining ones."""
+    """The number of columns of the text: two for a wide character, none for a combining one."""
     if text.isascii():
         return len(text)
     return sum(
@@ -125,7 +125,7 @@ def display_width(text: str) -> int:
 
 
 def truncate_middle(text: str, max_width: int) -> str:
-    """Cut the middle to fit `max_width` columns: URLs differ at their ends."""
+    """Cut the middle to fit `max_width` columns, because URLs differ at their ends."""
     if display_width(text) <= max_width:
         return text
     left = (max_width - 1) // 2
@@ -143,7 +143,7 @@ def _take_columns(text: str, max_width: int) -> str:
 
 
 def wrap_paragraph(text: str, indent: str, max_width: int | None = None) -> list[str]:
-    """Wrap a paragraph; each line starts with `indent`; a long URL is never split."""
+    """Wrap a paragraph. Each line starts with `indent`; a long URL is never split."""
     return textwrap.wrap(
         text, max_width or terminal_width(), initial_indent=indent, subsequent_indent=indent,
         break_long_words=False, break_on_hyphens=False,
@@ -151,7 +151,7 @@ def wrap_paragraph(text: str, indent: str, max_width: int | None = None) -> list
 
 
 def format_pairs(rows: Iterable[tuple[str, str]], style: TextStyle, *, indent: str = "  ") -> list[str]:
-    """Names on the left, values on the right; an empty name continues the row above."""
+    """Names on the left, values on the right. An empty name continues the row above."""
     rows = list(rows)
     room = max((display_width(name) for name, _ in rows), default=0)
     return [f"{indent}{style.dim(name)}{' ' * (room - display_width(name))}  {value}".rstrip() for name, value in rows]
@@ -173,7 +173,7 @@ def wrap_list(name: str, parts: Iterable[str], max_width: int) -> list[tuple[str
 def format_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], style: TextStyle, *, right_aligned: Iterable[int] = ()
 ) -> list[str]:
-    """Columns under a dim heading; `right_aligned` are the indexes of number columns."""
+    """Columns below a dim heading. `right_aligned` are the indexes of columns with numbers."""
     right_aligned = set(right_aligned)
     cells = [list(head), *[list(row) for row in rows]]
     rooms = [max(display_width(row[index]) for row in cells) for index in range(len(head))]
@@ -189,7 +189,7 @@ def format_table(
 
 
 def to_json(value: object, *, indent: int = 2) -> str:
-    """A value as JSON, indented or on one line (`indent=0`); control characters are escaped."""
+    """A value as JSON, indented, or on one line (`indent=0`). Control characters are escaped."""
     return escape_json(_encode_json(value, indent)).decode()
 
 
@@ -199,7 +199,7 @@ def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
 
 
 def _json_pieces(value: Mapping[str, object] | Sequence[object]) -> Iterator[str]:
-    """The output of `to_json` in pieces, one part of the value after another."""
+    """The output of `to_json`, one part of the value after another."""
     named = isinstance(value, Mapping)
     opened, closed = "{}" if named else "[]"
     parts = value.items() if isinstance(value, Mapping) else (("", one) for one in value)

@@ -17,7 +17,7 @@ from tenax.version import __version__
 
 
 class Verb(Protocol):
-    """The module of a verb. Importing it must be cheap: `run` imports what it needs."""
+    """The module of a verb. Its import must be cheap: `run` imports what it needs."""
 
     NAME: str
     DESCRIPTION: str
@@ -56,7 +56,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def parse_arguments(verbs: Sequence[Verb], argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments, with `run` set to the verb's function. Raises `UsageError`; --help and --version exit."""
+    """The arguments, with `run` set to the function of the verb. Raises `UsageError`. --help and --version end the
+    program."""
     parser, parsers = _build_parser(verbs)
     flags = list(takewhile(lambda word: word.startswith("-"), argv))
     if "--version" in flags:
@@ -102,14 +103,14 @@ def _build_parser(verbs: Iterable[Verb]) -> tuple[Parser, dict[str, Parser]]:
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Help with wide columns for flags, and examples printed unchanged."""
+    """Help with wide columns for flags, and with examples printed unchanged."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=30, width=min(shutil.get_terminal_size((100, 24)).columns, 100) - 2)
         self._action_max_length = 16
 
     def _format_action(self, action: argparse.Action) -> str:
-        """Verbs without the line that only says VERB."""
+        """Format the verbs without the line that only says VERB."""
         if isinstance(action, argparse._SubParsersAction):
             return "".join(self._format_action(verb) for verb in action._get_subactions())
         return super()._format_action(action)
@@ -126,7 +127,7 @@ def add_json_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def program_name() -> str:
-    """How to call this program from the current directory, for printed commands."""
+    """How to call this program from the current directory, in commands that are printed."""
     script = os.environ.get("CALLED_AS")
     if script:
         return script

@@ -43,20 +43,20 @@ class View(Protocol):
     def draw(self, progress: Progress) -> None: ...
 
     def on_stopping(self) -> None:
-        """A stop was requested; visits in flight are being finished."""
+        """A stop was requested, and visits in flight are being finished."""
 
     def finish(self, progress: Progress) -> None:
-        """The run ended without an error; this is its final progress."""
+        """The run has ended without an error, and this is its final progress."""
 
     def end(self) -> None:
         """Restore the terminal. May be called twice."""
 
 
 def choose_view(loaded: LoadedConfig, options: CrawlOptions) -> View:
-    """A live view on a terminal, log lines elsewhere, nothing when quiet. Also configures logging."""
+    """A live view on a terminal, log lines elsewhere, nothing if quiet. Also configures logging."""
     log, is_quiet = loaded.config.log, options.is_quiet
     is_live = not is_quiet and log.format != "json" and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    # The live view already shows what info lines would say.
+    # The live view shows what info lines would say.
     level_was_chosen = loaded.sources["log.level"] != "default"
     logs.configure(log.level if level_was_chosen or not (is_live or is_quiet) else "warning", log.format)
     if is_quiet:
@@ -71,8 +71,10 @@ def choose_view(loaded: LoadedConfig, options: CrawlOptions) -> View:
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run on uvloop where it is available, with memory configured before the first thread: one started earlier would
-    get a heap of its own."""
+    """Run on uvloop if it is available.
+
+    Memory is configured before the first thread starts: a thread that started earlier would get a heap of its own.
+    """
     from tenax.runtime.resources import configure_memory, skip_final_collection
 
     configure_memory()
@@ -86,7 +88,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 def _event_loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     try:
         import uvloop
-    except ImportError:  # not available on every platform
+    except ImportError:  # uvloop is not available on every platform
         return None
     return uvloop.new_event_loop
 
@@ -114,14 +116,14 @@ async def run_and_report(options: CrawlOptions, loaded: LoadedConfig) -> int:
 
 
 def exit_code(ending: Ending, status: Status) -> int:
-    """0 only when the crawl has stored pages: a script sees only this code."""
+    """0 only if the crawl has stored pages, because a script sees only this code."""
     if ending is Ending.INTERRUPTED:
         return EXIT_INTERRUPTED
     return 0 if status.pages else NoPagesStored.exit_code
 
 
 async def crawl_with_view(crawl: Crawl, view: View, options: CrawlOptions) -> tuple[Ending, Progress, Status]:
-    """Crawl to the end and update the view meanwhile."""
+    """Crawl to the end, and update the view meanwhile."""
     with Deadline(deadline_seconds(crawl), _resume_hint(options.resume_command)) as deadline:
         async with crawl:
             crawl.set_exit_handler(os._exit)
@@ -140,7 +142,7 @@ async def crawl_with_view(crawl: Crawl, view: View, options: CrawlOptions) -> tu
 
 
 async def _final_status(crawl: Crawl, ending: Ending) -> Status:
-    """The final status. After an interrupt it waits only `STATUS_TIMEOUT_SECONDS` for the database."""
+    """The final status. After an interrupt, the database has only `STATUS_TIMEOUT_SECONDS` to answer."""
     try:
         async with asyncio.timeout(STATUS_TIMEOUT_SECONDS if ending is Ending.INTERRUPTED else None):
             return await crawl.status()
@@ -152,13 +154,13 @@ async def _final_status(crawl: Crawl, ending: Ending) -> Status:
 
 
 def deadline_seconds(crawl: Crawl) -> float:
-    """How long to wait after a signal. A crawl with a local database has no limit: it waits only for hosts."""
+    """How long to wait after a signal. There is no limit with a local database, because it waits for no server."""
     return crawl.grace_seconds + SHUTDOWN_SECONDS if crawl.grace_seconds is not None else threading.TIMEOUT_MAX
 
 
 @contextmanager
 def _redraw_periodically(progress: Callable[[], Progress], view: View) -> Iterator[None]:
-    """Redraw at the interval of the view. Runs in the event loop, because progress may only be read there."""
+    """Redraw at the interval of the view. This runs in the event loop, because progress may be read only there."""
     loop = asyncio.get_running_loop()
     handle: asyncio.TimerHandle | None = None
 
@@ -177,9 +179,9 @@ def _redraw_periodically(progress: Callable[[], Progress], view: View) -> Iterat
 
 @contextmanager
 def _stop_on_signals(stop: Callable[[], None], view: View, resume: str, deadline: Deadline) -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM asks to stop; the second stops at once, even if the loop is stuck.
+    """The first Ctrl-C or SIGTERM asks to stop. The second stops at once, even if the loop is stuck.
 
-    Uses a plain signal handler, not the event loop's: it also runs while the loop is blocked.
+    A plain signal handler is used, not one of the event loop, because it also runs while the loop is blocked.
     """
     loop = asyncio.get_running_loop()
     is_stopping = False

@@ -1,4 +1,5 @@
-"""Runs a service: retries its start until its servers answer; the first signal stops it, the second ends it at once."""
+"""Runs a service. The start is retried until the servers answer. The first signal stops the service, the second ends it
+at once."""
 
 from __future__ import annotations
 
@@ -27,13 +28,13 @@ log = logger(__name__)
 T = TypeVar("T")
 
 RETRY_DELAYS_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
-"""Between attempts; the last one repeats."""
+"""Waits between attempts. The last one repeats."""
 JITTER_SHARE = 0.1
-"""Random part of each delay: services started at the same moment must not retry at the same moment."""
+"""The random part of each wait: services that started at the same moment must not retry at the same moment."""
 
 
 class StopSignal:
-    """A request to stop a service, whether it is still starting or already runs."""
+    """A request to stop a service, whether it is starting or running."""
 
     def __init__(self) -> None:
         self.is_requested = asyncio.Event()
@@ -45,7 +46,7 @@ class StopSignal:
             self._stop()
 
     def set_handler(self, stop: Callable[[], None]) -> None:
-        """From now on this stops the service; called at once when a stop was requested already."""
+        """From now on, this function stops the service. It is called at once if a stop was requested already."""
         self._stop = stop
         if self.is_requested.is_set():
             stop()
@@ -54,7 +55,7 @@ class StopSignal:
 async def open_when_available(
     open_service: Callable[[], Coroutine[Any, Any, T]], stop_signal: StopSignal, pause: Pause = pause
 ) -> T | None:
-    """The result of `open_service` once its servers answer; None when a stop was requested before.
+    """The result of `open_service` when its servers answer; None if a stop was requested before.
 
     Errors that waiting cannot fix are raised at once.
     """
@@ -84,10 +85,10 @@ _log = logs.logger("tenax.cli")
 
 
 class Deadline:
-    """Ends the process when it does not stop in time after `start`, whatever it waits for.
+    """Ends the process if it does not stop in time after `start`, whatever it waits for.
 
-    A separate thread watches, because the event loop may be stuck. The thread runs from the beginning: a signal handler
-    cannot safely start one.
+    A separate thread watches, because the event loop may be stuck. The thread runs from the beginning, because a signal
+    handler cannot safely start one.
     """
 
     def __init__(self, seconds: float, consequence: str, exit_process: Callable[[int], None] = os._exit) -> None:
@@ -98,7 +99,7 @@ class Deadline:
         self._end_event = threading.Event()
 
     def start(self) -> None:
-        """Start the countdown. May be called by a signal handler."""
+        """Start the countdown. A signal handler may call this."""
         self._start_event.set()
 
     def __enter__(self) -> Deadline:
@@ -124,9 +125,9 @@ def exit_immediately(why: str, exit_process: Callable[[int], None] = os._exit) -
 
 @contextmanager
 def stop_on_signals(stop: Callable[[], None], consequence: str, grace_seconds: float = 0.0) -> Iterator[None]:
-    """Call `stop` on the first signal; exit at once on the second, or after the grace period and `SHUTDOWN_SECONDS`.
+    """Call `stop` on the first signal. Exit at once on the second, or after the grace period and `SHUTDOWN_SECONDS`.
 
-    Uses a plain signal handler, not the event loop's: it also runs while the loop is blocked.
+    A plain signal handler is used, not one of the event loop, because it also runs while the loop is blocked.
     """
     loop = asyncio.get_running_loop()
     is_stopping = False

@@ -1,4 +1,4 @@
-"""Loads the config of a command from flags, environment and file, and finds the crawl that it is about."""
+"""Loads the config of a command from flags, environment and file, and finds the crawl that the command is about."""
 
 from __future__ import annotations
 
@@ -83,21 +83,22 @@ def load(
     default_overrides: dict[str, SettingValue] | None = None,
     flags: dict[str, SettingValue] | None = None,
 ) -> LoadedConfig:
-    """The config of this command: defaults, `default_overrides`, file, environment, site tables, flags; the last wins.
+    """The config of this command.
 
-    `flags` replace the typed ones. In a clone, missing extras are installed.
+    Its sources are defaults, `default_overrides`, file, environment, site tables and flags; the last one wins. `flags`
+    replace those that were typed. In a clone, missing extras are installed.
     """
     from tenax import config
 
     file = Path(args.config) if args.config else Path(CONFIG_FILE) if Path(CONFIG_FILE).is_file() else None
     loaded = config.load_config(file, os.environ, flag_settings(args) if flags is None else flags, default_overrides)
-    # Here, because every verb loads its settings first.
+    # Extras are installed here, because every verb loads its settings first.
     extras.install_extras(extras.required_extras(args, loaded), args.argv)
     return loaded
 
 
 def flag_settings(args: argparse.Namespace) -> dict[str, SettingValue]:
-    """The settings that the flags of this command set; a named flag overrides `--set`."""
+    """The settings that the flags of this command set. A named flag overrides `--set`."""
     from tenax.config import SettingValue, all_settings
 
     known = {setting.key: setting for setting in all_settings()}
@@ -144,7 +145,7 @@ def add_database_argument(parser: argparse._ActionsContainer) -> None:
 
 
 def resolve_crawl(args: argparse.Namespace, url: str | None = None) -> tuple[Location, Config]:
-    """The location of the crawl and the config; `url`, if any, helps to find its directory."""
+    """The location of the crawl, and the config. `url`, if given, helps to find the directory."""
     from tenax.crawl.location import Location
 
     if args.dir is not None and args.database is not None:
@@ -162,7 +163,7 @@ def server_location(loaded: LoadedConfig, out: Path | None = None) -> Location:
 
 
 async def open_existing_database(location: Location, config: Config) -> Database:
-    """Open for writing without creating: raises `DatabaseNotFound` if there is none."""
+    """Open for writing, without creating. Raises `DatabaseNotFound` if there is no database."""
     from tenax.crawl.wiring import open_database
 
     await (await open_database(location, read_only=True, config=config)).close()
@@ -170,7 +171,8 @@ async def open_existing_database(location: Location, config: Config) -> Database
 
 
 def find_crawl_directory(out: str | None, url: str | None = None, base_directory: Path | None = None) -> Path:
-    """`out` if given, else this directory, the directory for `url`, or the only crawl below."""
+    """The directory of the crawl: `out` if given, else this directory, the directory for `url`, or the only crawl
+    below."""
     if out is not None:
         return Path(out)
     base_directory = base_directory or Path()
@@ -195,7 +197,7 @@ def has_crawl(directory: Path) -> bool:
 
 
 def seed_directory(text: str) -> Path:
-    """The default directory for this seed: `tenax-example.org`. Raises `UsageError` if it is not a URL."""
+    """The default directory for this seed, such as `tenax-example.org`. Raises `UsageError` if it is not a URL."""
     from tenax.crawl.api import default_directory
     from tenax.urls.normalize import NormalizeOptions
     from tenax.urls.scope import parse_seed

@@ -69,7 +69,7 @@ MAX_HOSTS = 250
 
 
 class Site(Value, frozen=True):
-    """All websites of the demo; these four fields define every page."""
+    """All websites of the demo. These four fields define every page."""
 
     hosts: int = 6
     pages_per_host: int = 64
@@ -90,9 +90,9 @@ class Request(Value, frozen=True):
     path: str
     query: str = ""
     host_requests: int = 1
-    """Requests to this host so far, this one included, robots.txt not counted."""
+    """Requests to this host so far, including this one, without those for robots.txt."""
     path_requests: int = 1
-    """Requests for this path so far, this one included."""
+    """Requests for this path so far, including this one."""
 
 
 class Answer(Value, frozen=True):
@@ -103,23 +103,23 @@ class Answer(Value, frozen=True):
     content_type: str = "text/html"
     headers: tuple[tuple[str, str], ...] = ()
     delay_seconds: float = 0.0
-    """Wait this long before the first byte."""
+    """Wait for this long before the first byte."""
     cut_after_bytes: int | None = None
     """Announce the whole body, send this much of it, and close the connection."""
     drip_seconds: float = 0.0
-    """After the body, send one more byte at this interval for ever."""
+    """After the body, send one further byte at this interval, without end."""
     is_cacheable: bool = True
-    """The same request always gets this answer."""
+    """The same request always gets this response."""
 
 
 STOP_TIMEOUT_SECONDS = 5.0
 
 
 class DemoProcess:
-    """`async with DemoProcess(site) as demo:` serves it while the block runs; `demo.origins` are its hosts.
+    """`async with DemoProcess(site) as demo:` serves the site while the block runs. `demo.origins` are its hosts.
 
-    The child ends when the pipe to its stdin closes, also when this process is killed. It has its own session, so
-    Ctrl-C stops the crawl first and the site after it.
+    The child ends when the pipe to its stdin closes, also if this process is killed. The child has its own session, so
+    that Ctrl-C stops the crawl first and the site after it.
     """
 
     def __init__(self, site: Site, *, port: int = 0, log: Path | None = None, is_warm: bool = False) -> None:
@@ -168,7 +168,7 @@ class DemoProcess:
             self._process = None
 
     async def _stop_process(self, process: asyncio.subprocess.Process) -> None:
-        """Close its stdin, wait, and kill it after the timeout."""
+        """Close the stdin of the process, wait, and kill it after the timeout."""
         assert process.stdin is not None
         process.stdin.close()
         try:

@@ -74,7 +74,7 @@ async def _serve_site(site: Site, options: argparse.Namespace) -> None:
     async with serve(site, port=options.port, log=options.log, is_warm=options.warm) as origins:
         sys.stdout.write(msgspec.json.encode({"origins": origins}).decode() + "\n")
         sys.stdout.flush()
-        # A thread, because an event loop cannot watch every kind of stdin.
+        # A thread reads stdin, because an event loop cannot watch every kind of stdin.
         threading.Thread(target=_wait_for_end_of_input, args=(loop, stopped), daemon=True).start()
         await stopped.wait()
 

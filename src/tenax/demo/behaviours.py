@@ -1,4 +1,4 @@
-"""The bad behaviours of the demo site: hosts, links, answers, and the pages that a correct crawl stores."""
+"""The bad behaviours of the demo site: hosts, links, responses, and the pages that a correct crawl stores."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from tenax.demo.pages import (
 from tenax.model import Value
 
 CALENDAR_YEAR = 2061
-"""First year of the endless calendar, far in the future."""
+"""The first year of the endless calendar, far in the future."""
 RATE_LIMITED_REQUEST = 40
 FACETS = {"colour": ("blue", "green", "red"), "size": ("large", "medium", "small")}
 
 COUNTED_PATHS = frozenset({"/moody"})
-"""Paths whose answer depends on the number of requests."""
+"""Paths whose response depends on the number of requests."""
 REDIRECT_CHAIN = {"/old-address": "/older-address", "/older-address": "/found-at-last"}
 REDIRECT_LOOP = {"/round": "/and-round", "/and-round": "/round"}
 
@@ -46,7 +46,7 @@ class Behaviour(Value, frozen=True):
     links: tuple[str, ...] = ()
     """Links on the curiosities page of its host."""
     expected_paths: tuple[str, ...] = ()
-    """Paths with query that a correct crawl stores because of it."""
+    """Paths with a query that a correct crawl stores because of it."""
     is_slow: bool = False
 
 
@@ -107,7 +107,7 @@ BEHAVIOURS = (
 )
 
 BEHAVIOUR_HOSTS = 1 + max(behaviour.home_host for behaviour in BEHAVIOURS)
-"""With this many hosts each behaviour has its own home host; with fewer, hosts share them."""
+"""With this many hosts, each behaviour has its own home host. With fewer, behaviours share hosts."""
 
 
 @lru_cache(maxsize=1024)
@@ -136,12 +136,12 @@ def robots_txt(site: Site, index: int) -> str:
 
 
 def crawl_delay_seconds(site: Site) -> float:
-    """Shorter for `quick`, so that hosts with many pages do not take long."""
+    """The Crawl-delay. It is shorter for `quick`, so that hosts with many pages do not take long."""
     return 0.2 if site.behaviours == "all" else 0.05
 
 
 def is_rate_limited(site: Site, index: int, path: str, host_requests: int) -> bool:
-    """Whether this request gets a 429. Never the front page: all other pages are found from it."""
+    """Whether this request gets a 429. The front page never does, because all other pages are found from it."""
     return (
         host_requests == RATE_LIMITED_REQUEST
         and path not in ("/", "/robots.txt")
@@ -158,7 +158,7 @@ BehaviourHandler = Callable[[PageContext, Request], Answer]
 
 
 def behaviour_answer(context: PageContext, request: Request) -> Answer | None:
-    """The answer of a bad behaviour of this host; None for other paths."""
+    """The response of a bad behaviour of this host; None for other paths."""
     behaviours = host_behaviours(context.site, context.host.index)
     if not behaviours:
         return None
@@ -171,7 +171,7 @@ def behaviour_answer(context: PageContext, request: Request) -> Answer | None:
 
 
 def _curiosities_page(context: PageContext, behaviours: dict[str, Behaviour]) -> Answer:
-    """The page that links to all bad behaviours of the host; every footer links to it."""
+    """The page that links to all bad behaviours of the host. Every footer links to it."""
     parts, head = [], ""
     for behaviour in behaviours.values():
         links = [render_link(href, href) for href in behaviour.links]
@@ -222,7 +222,7 @@ def _flaky_page(context: PageContext, request: Request) -> Answer:
 
 
 def _facets_page(context: PageContext, request: Request) -> Answer:
-    """A list with two filters; links have their parameters in both orders."""
+    """A list with two filters. Links have the parameters in both orders."""
     chosen = {name: value for name, value in parse_qsl(request.query) if value in FACETS.get(name, ())}
     query = "&".join(f"{name}={value}" for name, value in sorted(chosen.items()))
     links = []
@@ -258,7 +258,7 @@ def _parse_number(text: str | None, default: int) -> int:
 
 
 def _many_links_page(context: PageContext, request: Request) -> Answer:
-    """More links than a crawler follows. They go into the refused calendar, so none costs a visit."""
+    """More links than a crawler follows. They go into the calendar, which is refused, so none of them costs a visit."""
     days = product(range(CALENDAR_YEAR, CALENDAR_YEAR + 6), range(1, 13), range(1, 29))
     links = (f"/calendar?year={y}&month={m}&day={d}" for y, m, d in islice(days, MANY_LINKS_COUNT))
     body = "".join(f"\n  {render_link(href, href[-8:])}" for href in links)

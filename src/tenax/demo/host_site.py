@@ -1,4 +1,4 @@
-"""The content of one host: its name, articles, paths, and text generated from the themes in `words/`."""
+"""The content of one host: its name, articles and paths, and text that is generated from the themes in `words/`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Heading(Value, frozen=True):
 
 
 class Labels(Value, frozen=True):
-    """Labels of navigation and frame, in the theme's language."""
+    """Labels of navigation and frame, in the language of the theme."""
 
     home: str
     latest: str
@@ -52,7 +52,7 @@ class Labels(Value, frozen=True):
 class Theme(Value, frozen=True):
     """One kind of website: language, charset, templates and phrases.
 
-    `{slot}` in a template is replaced by one of that slot's phrases, `{^slot}` by the same with a capital letter.
+    In a template, `{slot}` is replaced by one of that slot's phrases, `{^slot}` by one with a capital letter.
     """
 
     language: str
@@ -83,7 +83,7 @@ class Theme(Value, frozen=True):
 
 @lru_cache
 def load_theme(host_index: int) -> Theme:
-    """The theme of this host; with more hosts than themes, themes repeat."""
+    """The theme of this host. Themes repeat if there are more hosts than themes."""
     name = THEMES[host_index % len(THEMES)]
     file = resources.files("tenax.demo") / "words" / f"{name}.toml"
     return msgspec.toml.decode(file.read_bytes(), type=Theme)
@@ -107,7 +107,8 @@ def write_paragraph(theme: Theme, rng: Random) -> str:
 
 
 def write_article(theme: Theme, lead: str, rng: Random) -> list[str]:
-    """Several paragraphs that start with `lead`. Few phrases per slot and no early repetition keep it readable."""
+    """Several paragraphs, the first of which begins with `lead`. Each slot has few phrases, and repetitions are far
+    apart, so the text is readable."""
     cast = {slot: rng.sample(phrases, min(4, len(phrases))) for slot, phrases in theme.slots.items()}
     unused: list[str] = []
     texts = []
@@ -130,7 +131,7 @@ def format_date(theme: Theme, iso_date: str) -> str:
 ARTICLES_PER_LISTING = 15
 ARTICLES_PER_TAG = 30
 NEWEST_DATE = date(2025, 6, 27)
-"""Date of the newest article; fixed, because pages must not change from day to day."""
+"""The date of the newest article. It is fixed, because pages must not change from day to day."""
 FIXED_PATHS = ("/", "/about", "/contact", "/join", "/tags/")
 
 
@@ -157,10 +158,10 @@ class HostSite(Value, frozen=True):
     articles: tuple[Article, ...]
     """Newest first."""
     has_privacy_page: bool
-    """Fills up the number of pages where articles and listings do not reach it exactly."""
+    """This page adds to the number of pages where articles and listings do not reach it exactly."""
 
     def page_rng(self, path: str) -> Random:
-        """A random generator that is the same for one page every time."""
+        """A random generator that is the same for a page every time."""
         return Random(f"{self.seed}/{self.index}{path}")
 
 
@@ -186,12 +187,12 @@ def section_articles(host: HostSite, section: int) -> tuple[Article, ...]:
 
 
 def tag_articles(host: HostSite, tag: int) -> tuple[Article, ...]:
-    """The newest articles with this tag; the sections list all others."""
+    """The newest articles with this tag. The sections list all others."""
     return tuple(article for article in host.articles if tag in article.tags)[:ARTICLES_PER_TAG]
 
 
 def listing_count(articles: int) -> int:
-    """The number of listing pages for this many articles; at least one."""
+    """The number of listing pages for this many articles, at least one."""
     return max(1, -(-articles // ARTICLES_PER_LISTING))
 
 

@@ -69,7 +69,7 @@ class PageContent(Value, frozen=True):
     """HTML."""
     description: str = ""
     kind: str = "website"
-    """og:type."""
+    """The value of og:type."""
     article: Article | None = None
     head: str = ""
     """More HTML for the head."""
@@ -124,7 +124,7 @@ def page_content_type(host: HostSite) -> str:
 
 
 def encode_html(host: HostSite, text: str) -> bytes:
-    """Encode in the host's charset; other characters become character references."""
+    """Encode in the charset of the host. Other characters become character references."""
     return text.encode(host.theme.charset, "xmlcharrefreplace")
 
 
@@ -211,7 +211,7 @@ FOREIGN_LINKS = 3
 
 
 def ordinary_page(context: PageContext, path: str) -> Answer | None:
-    """The page at this path; None when there is none."""
+    """The page at this path; None if there is none."""
     if path not in page_paths(context.site, context.host.index):
         return None
     if path == "/":
@@ -229,7 +229,7 @@ def ordinary_page(context: PageContext, path: str) -> Answer | None:
 def standalone_page(
     context: PageContext, path: str, title: str, extra: str = "", head: str = "", query: str = ""
 ) -> Answer:
-    """A page outside of the sections: generated text, `extra` HTML, and links to articles."""
+    """A page outside of the sections, with generated text, `extra` HTML, and links to articles."""
     theme, dice = context.host.theme, context.host.page_rng(path)
     prose = render_paragraphs(write_article(theme, fill_template(theme, theme.leads, dice), dice))
     body = prose + extra + _render_aside(context, theme.labels.latest, context.host.articles[:RELATED_ARTICLES])
@@ -325,7 +325,8 @@ def _render_aside(context: PageContext, title: str, articles: tuple[Article, ...
 
 
 def _render_foreign_links(context: PageContext, rng: Random) -> str:
-    """Links to articles of other hosts. Never to listings: one found first at a great depth would hide its articles."""
+    """Links to articles of other hosts. There are none to listings: a listing first found at a great depth would hide
+    its articles."""
     others = [index for index in range(context.site.hosts) if index != context.host.index]
     links = []
     for index in rng.sample(others, min(FOREIGN_LINKS, len(others))):

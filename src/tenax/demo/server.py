@@ -1,4 +1,4 @@
-"""The demo site over HTTP/1.1: one server per host on its own loopback address, and its answer to each request."""
+"""The demo site over HTTP/1.1: one server per host on its own loopback address, and its response to each request."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class ParsedRequest(Value, frozen=True):
     """Path and query."""
     accepts_gzip: bool
     should_close: bool
-    """Close the connection after the answer. Also set for a request with a body, which is not read."""
+    """Close the connection after the response. Also set for a request with a body, because the body is not read."""
 
 
 def parse_request(head: bytes) -> ParsedRequest | None:
-    """Parse the head of a request; None when it is not HTTP/1."""
+    """Parse the head of a request; None if it is not HTTP/1."""
     match = _REQUEST_LINE.match(head)
     target = _parse_target(match[2].decode("ascii")) if match is not None else None
     if match is None or target is None:
@@ -63,7 +63,7 @@ def parse_request(head: bytes) -> ParsedRequest | None:
 
 
 def encode_answer(answer: Answer, parsed: ParsedRequest | None) -> bytes:
-    """Head and body; the head of a truncated body announces all of it."""
+    """Head and body. The head of a truncated body announces the whole body."""
     body, headers = answer.body, [*answer.headers, ("Content-Type", answer.content_type)]
     if _may_compress(answer) and parsed is not None and parsed.accepts_gzip:
         body = gzip.compress(body, mtime=0)
@@ -78,7 +78,7 @@ def encode_answer(answer: Answer, parsed: ParsedRequest | None) -> bytes:
 
 
 async def send_answer(writer: asyncio.StreamWriter, answer: Answer, data: bytes) -> bool:
-    """Send the answer with its delays; False when the connection cannot be reused."""
+    """Send the response with its delays. False if the connection cannot be used again."""
     if answer.delay_seconds:
         await asyncio.sleep(answer.delay_seconds)
     writer.write(data)
@@ -91,7 +91,7 @@ async def send_answer(writer: asyncio.StreamWriter, answer: Answer, data: bytes)
 
 
 def _parse_target(text: str) -> str | None:
-    """Path and query of a request target, also of an absolute URL."""
+    """Path and query of a request target. The target may be an absolute URL."""
     if text.startswith("/"):
         return text
     if not text.lower().startswith("http://"):
@@ -113,7 +113,7 @@ _SESSION_ID = re.compile(r";jsessionid=[^/]*$")
 
 
 def respond(site: Site, host_index: int, request: Request, origins: tuple[str, ...]) -> Answer:
-    """The answer of this host. `origins` are those of all hosts, in order, such as `http://127.0.0.1:8000`."""
+    """The response of this host. `origins` are those of all hosts, in order, such as `http://127.0.0.1:8000`."""
     if request.path == "/robots.txt":
         return Answer(200, robots_txt(site, host_index).encode(), "text/plain; charset=utf-8")
     if is_rate_limited(site, host_index, request.path, request.host_requests):
@@ -125,7 +125,7 @@ def respond(site: Site, host_index: int, request: Request, origins: tuple[str, .
 
 
 def expected_pages(site: Site, origins: tuple[str, ...]) -> set[str]:
-    """The normalised URLs that a correct crawl of all hosts stores: exactly these, each once."""
+    """The normalized URLs that a correct crawl of all hosts stores: exactly these, each once."""
     return {
         origins[index] + path
         for index in range(site.hosts)
@@ -148,7 +148,7 @@ def _with_path(request: Request, path: str) -> Request:
 
 FIRST_ADDRESS = IPv4Address("127.0.0.1")
 MAX_CACHED_ANSWERS = 20_000
-"""Rendered answers kept in memory; others are rendered for each request."""
+"""Maximum responses kept in memory. Others are rendered for each request."""
 MAX_PORT_ATTEMPTS = 20
 
 
@@ -165,10 +165,10 @@ class LogLine(Value, frozen=True):
 async def serve(
     site: Site, *, port: int = 0, log: Path | None = None, is_warm: bool = False
 ) -> AsyncIterator[tuple[str, ...]]:
-    """Listen until the block ends; yields the origins of all hosts. Port 0 takes one that is free on all of them.
+    """Listen until the block ends. Yields the origins of all hosts. Port 0 takes a port that is free on all of them.
 
-    With `log`, each request is appended to that file as JSON, see `LogLine`. Pages are rendered on the first request;
-    `is_warm` renders all in advance (about 0.7 ms each), so that benchmarks measure only the crawler.
+    With `log`, each request is appended to that file as JSON, see `LogLine`. Pages are rendered on the first request.
+    `is_warm` renders all pages in advance (about 0.7 ms each), so that benchmarks measure only the crawler.
     """
     file = log.open("ab", buffering=0) if log is not None else None
     handler = _RequestHandler(site, file)
@@ -188,7 +188,7 @@ async def serve(
 
 
 async def _listen(handler: _RequestHandler, port: int) -> list[asyncio.Server]:
-    """Listen on the same port of every address. Retries when a port is free on one and taken on another."""
+    """Listen on the same port of every address. Tries again if a port is free on one address and used on another."""
     addresses = [str(FIRST_ADDRESS + index) for index in range(handler.site.hosts)]
     for _ in range(MAX_PORT_ATTEMPTS if port == 0 else 1):
         servers: list[asyncio.Server] = []
@@ -212,7 +212,7 @@ async def _listen(handler: _RequestHandler, port: int) -> list[asyncio.Server]:
 
 
 class _RequestHandler:
-    """Handles requests of all hosts. Holds the state: counts, cached answers and open connections."""
+    """Handles requests of all hosts. Holds the state: counts, cached responses and open connections."""
 
     def __init__(self, site: Site, log: BinaryIO | None) -> None:
         self.site = site
@@ -220,12 +220,12 @@ class _RequestHandler:
         self._log = log
         self._clock = SteadyClock()
         self._request_counts: Counter[tuple[int, str]] = Counter()
-        """By host and path; an empty path stands for the whole host."""
+        """Counts by host and path. An empty path stands for the whole host."""
         self._cache: dict[tuple[int, str, bool], bytes] = {}
         self._connections: set[asyncio.Task[None]] = set()
 
     async def handle_connection(self, index: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection. Errors of the peer end only this connection."""
+        """Serve one connection. Errors of the client end only this connection."""
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)
@@ -235,7 +235,7 @@ class _RequestHandler:
             writer.close()
             await writer.wait_closed()
         except asyncio.CancelledError:
-            writer.transport.abort()  # a normal close would wait for a peer that does not read
+            writer.transport.abort()  # a normal close would wait for a client that does not read
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             writer.close()
         finally:
@@ -256,7 +256,7 @@ class _RequestHandler:
         await asyncio.sleep(0)  # an aborted transport closes its socket in the next iteration of the loop
 
     async def _handle_request(self, index: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Serve one request; False when the connection ends."""
+        """Serve one request. False if the connection ends."""
         parsed = parse_request(await reader.readuntil(b"\r\n\r\n"))
         arrived = self._clock.now()
         if parsed is None:
@@ -274,7 +274,7 @@ class _RequestHandler:
         return await send_answer(writer, answer, self._cache_answer(index, parsed, answer)) and not parsed.should_close
 
     def _cache_answer(self, index: int, parsed: ParsedRequest, answer: Answer) -> bytes:
-        """The answer as bytes; cached when the same request always gets it."""
+        """The response as bytes. It is cached if the same request always gets it."""
         data = encode_answer(answer, parsed)
         if _is_cacheable(answer, parsed) and len(self._cache) < MAX_CACHED_ANSWERS:
             self._cache[index, parsed.target, parsed.accepts_gzip] = data

@@ -40,15 +40,15 @@ from tenax.urls.normalize import WebUrl
 
 
 class TraceRequest(Value, frozen=True):
-    """A URL to trace, and how."""
+    """A URL to trace, and how to fetch it."""
 
     url: str
     transport: TransportKind | None = None
     is_unconditional: bool = False
     crawl_location: Location | None = None
-    """The crawl whose rules, host record and stored copy are used; None: no crawl, the URL counts as a seed."""
+    """The crawl whose rules, host record and stored copy are used; None: no crawl, and the URL counts as a seed."""
     is_crawl_given: bool = True
-    """False: the crawl was found automatically and is ignored when it does not know the host."""
+    """False: the crawl was found automatically. It is ignored if it does not know the host."""
 
 
 class StoredState(Value, frozen=True):
@@ -68,14 +68,14 @@ class Step(Value, frozen=True):
     name: str
     why: str
     passed: bool | None = None
-    """None: information only."""
+    """None: the step is only information."""
 
 
 class Trace(Value, frozen=True):
     """The result of a trace."""
 
     typed_url: str
-    """As typed, password masked."""
+    """The URL as typed, with its password masked."""
     url: str
     outcome: Outcome
     plan: Plan
@@ -83,17 +83,17 @@ class Trace(Value, frozen=True):
     steps: tuple[Step, ...] = ()
     fetch: FetchRecord = FetchRecord()
     is_private: bool = False
-    """It was fetched only because a person typed it: the SSRF guard refuses links and redirects to its address."""
+    """Fetched only because a person typed it. The SSRF guard refuses links and redirects to its address."""
     backoff: HostBackoff | None = None
-    """Set when a crawl would now back off from the host."""
+    """Set if a crawl would now back off from the host."""
     stale_page: Page | None = None
-    """The stored copy that is kept because no page came."""
+    """The stored copy that is kept, if no page came."""
     title: str = ""
     text: str = ""
     charset: str = ""
     links_count: int = 0
     candidate_count: int = 0
-    """Links that a crawl would follow."""
+    """The number of links that a crawl would follow."""
     body: bytes = b""
 
 
@@ -117,7 +117,7 @@ def describe_url(typed_url: str, url: WebUrl, crawl: StoredState | None, depth: 
 def describe_address(
     host: str, guard_result: tuple[str, ...] | Refused | Failed, classes: Set[AddressClass], crawl: StoredState | None
 ) -> Step:
-    """`classes` are the classes of the checked addresses."""
+    """The addresses as text. `classes` are the classes of the checked addresses."""
     match guard_result:
         case Refused(why=why):
             return Step("guard", f"{why.removeprefix('guard: ')}; as a seed of the crawl it would be allowed", False)
@@ -187,7 +187,7 @@ def describe_stored_copy(
 
 
 def describe_answer(answer: FetchResult, url: str) -> Iterator[Step]:
-    """The response; its measurements are in the record."""
+    """The response as text. Its measurements are in the record."""
     response = answer.response
     if response is None:
         if isinstance(answer.outcome, Failed) and answer.robots is None:
@@ -197,7 +197,7 @@ def describe_answer(answer: FetchResult, url: str) -> Iterator[Step]:
         yield Step("spelling", f"the site redirects to {response.url}, another spelling, which was fetched")
     yield Step("network", f"{response.protocol} {response.status} by {transport_name(response.transport)}")
     if response.status in REDIRECT_STATUSES:
-        # Invalid bytes are replaced: this may become JSON.
+        # Invalid bytes are replaced, because this may become JSON.
         location = mask_reference(response.headers.get("Location", "none")).encode("utf-8", "replace").decode()
         yield Step("redirect", f"Location: {location}")
 

@@ -1,6 +1,6 @@
-"""Fetches feeds and the sitemaps of a site one after another by the rules of a crawl; stores nothing.
+"""Fetches feeds and the sitemaps of a site one after another, by the rules of a crawl. Stores nothing.
 
-Host records live until the end: robots.txt is fetched once per host, within the rate limit like every document.
+Host records are kept until the end. So robots.txt is fetched once per host, within the rate limit like every document.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class FetchedDocument(Value, frozen=True):
     """The result of one fetch."""
 
     url: str
-    """After redirects."""
+    """The URL after redirects."""
     outcome: Outcome
-    """Never `Redirected`: redirects were followed. `body` is the document only with `Fetched`."""
+    """Never `Redirected`, because redirects were followed. `body` is the document only if this is `Fetched`."""
     body: bytes = b""
     content_type: str | None = None
 
@@ -58,7 +58,7 @@ class FetchedDocument(Value, frozen=True):
 async def open_url_fetcher(
     url: WebUrl, config: Config, clock: Clock | None = None, on_wait: Callable[[float], None] | None = None
 ) -> AsyncIterator[UrlFetcher]:
-    """A fetcher for a typed URL: only its host may have a private address.
+    """A fetcher for a typed URL. Only the host of this URL may have a private address.
 
     `on_wait` gets the seconds of each wait for the rate limit.
     """
@@ -90,7 +90,7 @@ class UrlFetcher:
         self._hosts: dict[str, HostRecord] = {}
 
     async def fetch_robots(self, url: WebUrl) -> RobotsCopy | Outcome:
-        """The robots.txt of the host, or the outcome when it could not be requested."""
+        """The robots.txt of the host, or the outcome if it could not be requested."""
         robots = self._host_record(url).robots
         if robots is None:
             outcome = (await self._send_request(url, self._new_task(url))).outcome
@@ -106,7 +106,7 @@ class UrlFetcher:
             target = normalize(to.url, None, self._spelling) if to is not None else None
             if not isinstance(answer.outcome, Redirected) or to is None or target is None:
                 break
-            # Ends by the chain: the pipeline fails on loops and after too many redirects.
+            # Redirects end this loop: the pipeline fails on loops and after too many redirects.
             url, task = target, msgspec.structs.replace(self._new_task(target), chain=to.chain)
         response = answer.response
         if response is None:
@@ -116,7 +116,7 @@ class UrlFetcher:
     # -- requests -------------------------------------------------------------------------------------------
 
     async def _request_until_answered(self, url: WebUrl, task: Task) -> FetchResult:
-        """Send requests until the document is answered; robots.txt may come first."""
+        """Send requests until there is a response for the document. robots.txt may come first."""
         for _ in range(MAX_REQUESTS):
             answer = await self._send_request(url, task)
             if not isinstance(answer.outcome, Deferred) or self._is_host_unavailable(url):
@@ -124,7 +124,7 @@ class UrlFetcher:
         return answer
 
     async def _send_request(self, url: WebUrl, task: Task) -> FetchResult:
-        """One request, robots.txt or a probe first if needed, within the rate limit."""
+        """Send one request within the rate limit, after robots.txt or a probe if needed."""
         now = self._clock.now()
         host = self._host_record(url)
         if not isinstance(
@@ -142,7 +142,8 @@ class UrlFetcher:
         return answer
 
     def _is_host_unavailable(self, url: WebUrl) -> bool:
-        """Whether not to wait: the host is backing off, its next request is far away, or robots.txt is unreachable."""
+        """Whether not to wait: the host backs off, its next request is far in the future, or robots.txt is
+        unreachable."""
         host, now = self._host_record(url), self._clock.now()
         robots = host.robots
         if robots is not None and robots.verdict is RobotsVerdict.UNREACHABLE and robots.expires_at > now:
@@ -178,22 +179,22 @@ class UrlFetcher:
 
 
 MAX_INDEX_DEPTH = 5
-"""Of indexes within indexes. The protocol allows none."""
+"""Maximum depth of indexes in indexes. The protocol allows none."""
 
 
 class SitemapResult(Value, frozen=True):
-    """A requested sitemap and its content."""
+    """A sitemap that was requested, and its content."""
 
     url: str
     via: str
-    """What lists it: a robots.txt or an index; empty for a typed URL and for the well-known paths."""
+    """The robots.txt or index that lists it; empty for a typed URL and for the well-known paths."""
     outcome: Outcome
     sitemap: Sitemap | None = None
-    """None: it was not fetched."""
+    """None: the sitemap was not fetched."""
 
 
 class ListedUrl(Value, frozen=True):
-    """An entry of a sitemap with normalised absolute URLs, and the sitemap it is in."""
+    """An entry of a sitemap with normalized absolute URLs, and the sitemap that it is in."""
 
     url: str
     sitemap: str
@@ -212,16 +213,17 @@ class _PendingSitemap(NamedTuple):
 
 
 class SitemapWalk:
-    """Iterates over sitemaps, each once: all of the site for a root URL, else the one at the URL and those it lists.
+    """Iterates over sitemaps, each once.
 
-    `on_next` is called before each request, with the URL, its number and the count of known sitemaps.
+    For a root URL these are all sitemaps of the site, otherwise the one at the URL and those that it lists. `on_next`
+    is called before each request, with the URL, its number and the count of known sitemaps.
     """
 
     def __init__(
         self, url: WebUrl, fetcher: UrlFetcher, config: Config, on_next: Callable[[str, int, int], None] | None = None
     ) -> None:
         self.unread_count = 0
-        """Listed sitemaps that were not requested: too many, or nested too deeply."""
+        """Listed sitemaps that were not requested, because there are too many or they are nested too deeply."""
         self._url = url
         self._fetcher = fetcher
         self._spelling = normalize_options(config.urls)
@@ -273,7 +275,7 @@ class SitemapWalk:
         return SitemapResult(document.url, pending.via, document.outcome, sitemap)
 
     def _add_pending(self, urls: Iterable[str], base: str, via: str, depth: int) -> None:
-        """Add each sitemap once: indexes may list themselves or each other."""
+        """Add each sitemap once, because indexes may list themselves or each other."""
         for found in (normalize(url, base, self._spelling) for url in urls):
             if found is None or found.url in self._known:
                 continue
@@ -286,5 +288,5 @@ class SitemapWalk:
 
 
 def _is_host_unreachable(outcome: Outcome) -> bool:
-    """Whether other paths of this host would fail as well."""
+    """Whether requests for other paths of this host would fail as well."""
     return isinstance(outcome, Deferred) or (isinstance(outcome, Failed) and outcome.is_site_wide)

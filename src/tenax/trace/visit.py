@@ -48,17 +48,17 @@ from tenax.urls.normalize import WebUrl, normalize, normalize_options
 from tenax.urls.scope import parse_seed
 
 MAX_REQUESTS = 5
-"""robots.txt, a probe, the page, and some deferred by another crawl's requests."""
+"""robots.txt, a probe, the page, and some requests that another crawl's requests delay."""
 MAX_WAIT_SECONDS = 60.0
-"""For the rate limit. With a longer wait, or a host that is backing off, nothing is sent."""
+"""Maximum wait for the rate limit. If the wait would be longer, or the host backs off, nothing is sent."""
 
 
 async def trace_url(
     request: TraceRequest, config: Config, clock: Clock | None = None, on_step: Callable[[Step], None] | None = None
 ) -> Trace:
-    """Fetch the URL; `on_step` gets each decision as it is made.
+    """Fetch the URL. `on_step` gets each decision as it is made.
 
-    Raises `UsageError` when it is not a URL, or the transport is not available.
+    Raises `UsageError` if it is not a URL, or if the transport is not available.
     """
     clock, sites = clock or SteadyClock(), Sites(config)
     url = parse_seed(request.url, normalize_options(config.urls))
@@ -66,7 +66,7 @@ async def trace_url(
     crawl = await _load_stored_state(request, url, config)
     is_typed = crawl is None or any(seed.startswith(f"{url.origin}/") for seed in crawl.rules.seeds)
     allowed_origins = (url.origin,) if is_typed else ()
-    # A second guard with the same rules as the transports' own, to report its verdict.
+    # A second guard with the same rules as that of the transports, to report its verdict.
     guard = Guard(config.guard, clock, allowed_origins)
     try:
         transports = build_transports(config, sites, clock, allowed_origins)
@@ -107,7 +107,7 @@ async def _load_stored_state(request: TraceRequest, url: WebUrl, config: Config)
 
 
 class _TraceVisit:
-    """One visit that records its decisions."""
+    """One visit, which records its decisions."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class _TraceVisit:
         self._canonical_copy = crawl.canonical_copy if crawl is not None else None
         known = crawl.host if crawl is not None else None
         self._host = known or HostRecord(origin=url.origin, domain=url.host)
-        # A URL unknown to the crawl counts as linked from a seed; without a crawl it is a seed.
+        # A URL that the crawl does not know counts as linked from a seed. Without a crawl it is a seed.
         self._depth = self._history.depth if self._history is not None else 0 if crawl is None else 1
         self._config = config
         self._visitor = visitor
@@ -204,7 +204,7 @@ class _TraceVisit:
     # -- requests -------------------------------------------------------------------------------------------
 
     async def _request_until_answered(self, task: Task, stored_copy: StoredCopy | None) -> FetchResult:
-        """Send requests until the page is answered, each within the rate limit."""
+        """Send requests until there is a response for the page, each within the rate limit."""
         for _ in range(MAX_REQUESTS):
             deferred = await self._wait_for_permit() if self._add_policy_steps(task, stored_copy) else None
             if deferred is not None:
@@ -213,12 +213,12 @@ class _TraceVisit:
             if not isinstance(answer.outcome, Deferred):
                 return answer
             await self._finish_visit(task, answer, answer.outcome)
-            # Another crawl may use the host's rate limit.
+            # Another crawl may use the rate limit of the host.
             self._host = msgspec.structs.replace(self._host, next_at=max(self._host.next_at, answer.outcome.until))
         return answer
 
     def _add_policy_steps(self, task: Task, stored_copy: StoredCopy | None) -> bool:
-        """Record the pipeline's next decisions in advance. True when it will send a request."""
+        """Record the next decisions of the pipeline in advance. True if it will send a request."""
         now = self._clock.now()
         policy = next_policy_step(task, self._host, now, self._robot_names)
         if isinstance(policy, Refused) or policy is None:
@@ -235,7 +235,7 @@ class _TraceVisit:
             self._add_steps([step])
 
     async def _wait_for_permit(self) -> FetchResult | None:
-        """Wait for the rate limit; a `Deferred` result when the wait is too long or the host is backing off."""
+        """Wait for the rate limit. A `Deferred` result if the wait is too long or the host backs off."""
         now = self._clock.now()
         wait = self._host.next_at - now
         if wait <= 0:
@@ -255,7 +255,7 @@ class _TraceVisit:
         return bool(self._host.backoff_reason) and self._host.next_at > now
 
     async def _finish_visit(self, task: Task, answer: FetchResult, outcome: Outcome) -> VisitResult:
-        """Update the host record and plan the task as a crawl does."""
+        """Update the host record and plan the task, as a crawl does."""
         result = await self._visitor.finish(task, self._host, answer, outcome)
         self._host = result.host
         if answer.robots is not None:
@@ -292,7 +292,7 @@ class _TraceVisit:
         if extracted is not None:
             return outcome_after_extraction(answer.outcome, extracted)
         if isinstance(answer.outcome, Redirected) and self._depth:
-            # Redirects of seeds are always followed; others must pass the rules.
+            # Redirects of seeds are always followed. Other redirects must pass the rules.
             rules = self._crawl_rules()
             target = normalize(answer.outcome.to, None, normalize_options(rules.urls))
             why = url_refusal(rules, target, self._depth) if target is not None else "invalid"

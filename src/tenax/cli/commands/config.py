@@ -61,12 +61,12 @@ def settings_to_json(loaded: LoadedConfig) -> str:
         }
         for setting in all_settings()
     }
-    # Invalid UTF-8 in a variable becomes a lone surrogate, which JSON can only hold as an escape.
+    # Invalid UTF-8 in a variable becomes a lone surrogate. JSON can hold it only as an escape.
     return escape_json(json.dumps(document, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")).decode()
 
 
 def format_settings(loaded: LoadedConfig, style: TextStyle, *, with_meanings: bool) -> list[str]:
-    """Settings as a table, or with meanings as paragraphs. Values that are not defaults are highlighted."""
+    """Settings as a table; with meanings, as paragraphs. Values that are not defaults are highlighted."""
     from tenax.cli.output import (
         display_width,
         format_table,
@@ -104,7 +104,7 @@ def format_settings(loaded: LoadedConfig, style: TextStyle, *, with_meanings: bo
 
 
 def _parse_host_name(text: str) -> str:
-    """Normalise a host name or take the host of a URL."""
+    """Normalize a host name, or take the host of a URL."""
     from tenax.config import UrlsConfig
     from tenax.text.sanitize import mask_url
     from tenax.urls.normalize import normalize, normalize_options
@@ -116,7 +116,7 @@ def _parse_host_name(text: str) -> str:
 
 
 def _masked_value(loaded: LoadedConfig, setting: Setting) -> Any:
-    """The value with passwords in URLs and secret settings masked."""
+    """The value with passwords in URLs, and with secret settings, masked."""
     value = getattr(getattr(loaded.config, setting.section), setting.name)
     if isinstance(value, tuple):
         return tuple(_mask_item(item, setting) for item in value)

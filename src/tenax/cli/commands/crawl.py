@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _seed_hosts(seeds: Sequence[str], urls: UrlsConfig) -> list[str]:
-    """The host names of these seeds. An invalid seed is reported later."""
+    """The host names of these seeds. An invalid seed is reported elsewhere."""
     from tenax.errors import TenaxError
     from tenax.urls.normalize import normalize_options
     from tenax.urls.scope import parse_seed
@@ -140,7 +140,7 @@ def _seed_hosts(seeds: Sequence[str], urls: UrlsConfig) -> list[str]:
 
 
 def _crawl_location(args: argparse.Namespace, loaded: LoadedConfig) -> Location:
-    """The location of this crawl; it need not exist yet."""
+    """The location of this crawl. It need not exist yet."""
     from tenax.crawl.location import Location
 
     out = Path(args.dir) if args.dir else None

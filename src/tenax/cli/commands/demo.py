@@ -43,19 +43,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def demo_settings() -> dict[str, SettingValue]:
-    """Defaults of the demo: faster than for a real site. The user's settings override them."""
+    """Defaults of the demo. They are faster than those for real sites. The user's settings override them."""
     from tenax.config import SettingValue
 
     return {
         "politeness.rate_per_second": SettingValue(20.0, "tenax demo"),
         "fetch.total_timeout_seconds": SettingValue(5.0, "tenax demo"),
-        # With few hosts each has the failures of many and would back off for minutes.
+        # With few hosts, each host has the failures of several, and would back off for minutes.
         "hosts.budget_failures": SettingValue(1000, "tenax demo"),
     }
 
 
 def disable_servers(loaded: LoadedConfig) -> LoadedConfig:
-    """Ignore servers named by a file or a variable: a demo writes only to its directory."""
+    """Ignore servers that a file or a variable names: a demo writes only to its directory."""
     import msgspec
 
     config, replace = loaded.config, msgspec.structs.replace
@@ -88,7 +88,7 @@ async def _run_demo(args: argparse.Namespace, loaded: LoadedConfig) -> int:
 
 
 def demo_site(hosts: int, pages: int) -> Site:
-    """The demo site. With few hosts the slow behaviours are left out, so that it ends sooner."""
+    """The demo site. With few hosts, slow behaviours are left out, so that the demo ends sooner."""
     from tenax.demo import Site
     from tenax.demo.behaviours import BEHAVIOUR_HOSTS
 

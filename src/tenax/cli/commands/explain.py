@@ -60,7 +60,7 @@ async def _load_explanation(location: Location, config: Config, typed_url: str) 
 
 
 async def explain_url(records: Records, typed_url: str) -> Explanation:
-    """Everything known about this URL: its database records and the verdicts of the crawl's rules."""
+    """Everything known about this URL: its database records, and the verdicts of the crawl's rules."""
     from tenax.cli.views.format_values import describe_normalization
     from tenax.cli.views.timeline import Explanation
     from tenax.clock import SteadyClock
@@ -81,7 +81,7 @@ async def explain_url(records: Records, typed_url: str) -> Explanation:
     host = history.host if history is not None else await records.host(url.origin)
     sites = decode_site_settings(await records.get_meta(SITE_SETTINGS))
     found = await search_links(records, rules, sites, url.url) if history is None else None
-    # A URL without links to it is judged as if a seed linked to it.
+    # If nothing links to the URL, it is judged as if a seed linked to it.
     depth = (
         history.depth if history is not None else found.depth if found is not None and found.depth is not None else 1
     )
@@ -95,7 +95,7 @@ async def explain_url(records: Records, typed_url: str) -> Explanation:
         depth=depth,
         links=found,
         cut_off=found.cut_off if found is not None else (),
-        # Rules for pages do not apply to a sitemap or a feed.
+        # The rules for pages do not apply to a sitemap or a feed.
         verdicts=tuple(rule_verdicts(rules, url, depth)) if found is None or not found.is_url_list else (),
         host=host,
         robots_allows=_is_allowed_by_robots(sites, host, url),
@@ -104,7 +104,7 @@ async def explain_url(records: Records, typed_url: str) -> Explanation:
 
 
 def _is_allowed_by_robots(sites: Sites, host: HostRecord | None, url: WebUrl) -> bool | None:
-    """The verdict of the stored robots.txt for our user agent; None when it was never fetched."""
+    """The verdict of the stored robots.txt for our User-Agent; None if robots.txt was never fetched."""
     from tenax.fetch.headers import robot_names
     from tenax.hosts.robots import robots_rules
 
@@ -114,7 +114,10 @@ def _is_allowed_by_robots(sites: Sites, host: HostRecord | None, url: WebUrl) ->
 
 
 def _is_private(host: str, networks: Sequence[str]) -> bool:
-    """Whether the host is a literal private address that the crawl's settings do not allow. Names are not resolved."""
+    """Whether the host is written as a private address that the settings of the crawl do not allow.
+
+    Names are not resolved.
+    """
     from tenax.fetch.addresses import is_public, parse_address, parse_network
 
     literal = parse_address("127.0.0.1" if host == "localhost" or host.endswith(".localhost") else host.strip("[]"))

@@ -40,7 +40,7 @@ class FoundFeed(NamedTuple):
     url: str
     feed: Feed
     page_url: str = ""
-    """The page that links to it; empty when the URL is the feed itself."""
+    """The page that links to the feed; empty if the URL is that of the feed itself."""
     other_feeds: tuple[str, ...] = ()
     """Other feeds that the page links to."""
 

@@ -32,9 +32,9 @@ EXAMPLES = """\
 
 _NAME_COLUMNS = 10
 _FINAL_STEPS = frozenset({"network", "redirect", "validate", "stale"})
-"""Printed at the end: the answer and its validation."""
+"""Printed at the end: the response and its validation."""
 _MAX_TEXT_CHARS = 2000
-"""Of the page's text in the JSON output."""
+"""Maximum length of the page's text in the JSON output."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     config = settings.load(args).config
     logs.configure("warning", config.log.format)
     request = build_trace_request(args, args.url, is_unconditional=args.no_cache)
-    # With the body on standard output, everything else goes to standard error.
+    # If the body goes to standard output, everything else goes to standard error.
     stream = sys.stderr if args.body == "-" else sys.stdout
     style = TextStyle.for_stream(stream)
     if args.json:
@@ -116,7 +116,7 @@ def _transport_kind(args: argparse.Namespace) -> TransportKind | None:
 
 
 def _find_crawl_location(args: argparse.Namespace, url: str) -> Location | None:
-    """The crawl that the flags name, or one found by the URL; None when none was named or found."""
+    """The crawl that the flags name, or one that is found by the URL; None if there is neither."""
     try:
         return settings.resolve_crawl(args, url)[0]
     except (DatabaseNotFound, UsageError):
@@ -152,7 +152,7 @@ def _trace_to_json(trace: Trace) -> str:
 
 
 def _make_step_printer(typed_url: str, url: str, stream: TextIO, style: TextStyle) -> Callable[[Step], None]:
-    """Print each decision as it is made: the rate limit may delay the request by a minute."""
+    """Print each decision as it is made, because the rate limit may delay the request by a minute."""
     from tenax.cli.output import print_lines, sanitize_text
     from tenax.cli.views.format_values import describe_normalization
 

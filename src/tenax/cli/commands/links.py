@@ -134,7 +134,7 @@ async def _show_incoming(records: Records, typed_url: str, *, is_json: bool) -> 
 
 
 async def _normalize_url(reports: Reports, typed_url: str) -> str:
-    """The URL as this crawl normalises it."""
+    """The URL as this crawl normalizes it."""
     from tenax.crawl.rules import load_rules
     from tenax.urls.normalize import normalize_options
     from tenax.urls.scope import parse_seed
@@ -158,7 +158,7 @@ async def _no_links_message(records: Records, url: str) -> str:
 
 
 async def _iterate_pages(records: Records) -> AsyncIterator[PageLinks]:
-    """Every page with its links; shows progress on a terminal. Raises `DatabaseNotFound` when there are none."""
+    """Every page with its links. Shows progress on a terminal. Raises `DatabaseNotFound` if there are none."""
     from tenax.cli.views.link_tables import ProgressLine
 
     progress = ProgressLine((await records.status()).pages)

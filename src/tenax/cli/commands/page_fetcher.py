@@ -26,7 +26,7 @@ EXAMPLES = """\
   tenax page-fetcher status            queue, hosts and fetchers, and why nothing moves
 """
 MAX_HOSTS_SHOWN = 20
-"""In the table; `--json` has more."""
+"""Maximum hosts in the table. `--json` has more."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run_page_fetcher(config: Config) -> None:
-    """Metrics are served from the start: a fetcher that waits for a server is alive but not ready."""
+    """Run the page-fetcher. Metrics are served from the start: while it waits for a server, it is alive but not
+    ready."""
     from tenax.cli.run_service import StopSignal, open_when_available, stop_on_signals
     from tenax.logs import logger
     from tenax.metrics import PAGE_FETCHER_METRICS, run_metrics_server

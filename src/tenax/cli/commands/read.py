@@ -37,10 +37,10 @@ class PageSource(NamedTuple):
     """A page to extract, and where it came from."""
 
     name: str
-    """For messages."""
+    """The name of the source in messages."""
     body: bytes
     content_type: str
-    """Empty when undeclared: then it is detected from the first bytes."""
+    """Empty if it is not declared. Then it is detected from the first bytes."""
     url: str | None
 
 
@@ -107,7 +107,7 @@ def _read_file(file: str, url: str | None, config: Config) -> PageSource:
 
 
 def _fetch_page(args: argparse.Namespace, config: Config) -> PageSource:
-    """Fetch the page, within the rate limit of its host."""
+    """Fetch the page within the rate limit of its host."""
     import asyncio
 
     from tenax.cli.views.format_visit import outcome_text
@@ -116,14 +116,14 @@ def _fetch_page(args: argparse.Namespace, config: Config) -> PageSource:
 
     if args.url is not None:
         raise UsageError("--url is for files; this page is fetched")
-    # Always the whole page: a crawl may have a stored copy.
+    # Always the whole page, because a crawl may have a stored copy.
     request = fetch.build_trace_request(args, args.page, is_unconditional=True)
     trace = asyncio.run(trace_url(request, config, on_step=_show_wait))
     match trace.outcome:
         case Fetched():
             pass
         case Rejected(why) if why.startswith("noindex"):
-            pass  # noindex forbids storing it, not reading it
+            pass  # noindex forbids to store the page, not to read it
         case Redirected(to=to):
             raise UsageError(f"{trace.url} redirects to {to}; read that instead")
         case Rejected() | Failed(kind=FailureKind.UNREADABLE):
@@ -134,7 +134,7 @@ def _fetch_page(args: argparse.Namespace, config: Config) -> PageSource:
 
 
 def _show_wait(step: Step) -> None:
-    """On a terminal, say how long the rate limit delays the request."""
+    """On a terminal, say for how long the rate limit delays the request."""
     from tenax.cli.output import print_lines, sanitize_text
 
     if step.name == "wait" and sys.stderr.isatty():

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
     from tenax.cli.output import print_lines
 
-    sources = settings.load(args).sources  # before standard input is read
+    sources = settings.load(args).sources  # checked before standard input is read
     urls = (*args.urls, *(_read_url_file(args.file) if args.file else ()))
     if not urls:
         raise UsageError("there is nothing to add; give at least one URL, or a --file of them")

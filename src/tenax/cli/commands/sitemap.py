@@ -1,4 +1,4 @@
-"""`tenax sitemap`: the URLs in a site's sitemaps as a table or JSON lines; flags shared with `tenax feed`."""
+"""`tenax sitemap`: the URLs in a site's sitemaps as a table or JSON lines. Its flags are shared with `tenax feed`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DATE_COLUMNS = 16
 
 
 def add_url_list_arguments(parser: argparse.ArgumentParser, *, url_help: str, limit_help: str, line_noun: str) -> None:
-    """`line_noun` names what one line of JSON contains."""
+    """Add the arguments of a verb that lists URLs. `line_noun` names what one line of JSON contains."""
     parser.add_argument("url", metavar="URL", help=url_help)
     parser.add_argument("--limit", metavar="N", type=_positive_int, help=f"{limit_help} (default: all)")
     parser.add_argument("--json", action="store_true", help=f"print JSON lines, one {line_noun} per line")
@@ -38,7 +38,7 @@ def _positive_int(text: str) -> int:
 
 
 def is_missing(outcome: Outcome) -> bool:
-    """Whether the host answered that there is no such document."""
+    """Whether the host responded that there is no such document."""
     from tenax.model import Failed, FailureKind, Rejected
 
     if isinstance(outcome, Failed):
@@ -47,7 +47,8 @@ def is_missing(outcome: Outcome) -> bool:
 
 
 def format_date(at: float | None) -> str:
-    """In UTC; without the time at midnight, which means a plain date. Empty for None."""
+    """The date and time in UTC; only the date if the time is midnight, which means that only a date was given. Empty
+    for None."""
     from datetime import UTC, datetime
 
     if at is None:
@@ -109,7 +110,7 @@ async def _list_sitemaps(url: WebUrl, config: Config, limit: int | None, *, is_j
 
 
 class _Progress:
-    """One line on a terminal, redrawn: a site may have hundreds of sitemaps, at one per second."""
+    """One line on a terminal that is redrawn. A site may have hundreds of sitemaps, which take a second each."""
 
     def __init__(self) -> None:
         self._is_shown = sys.stderr.isatty()
@@ -135,7 +136,7 @@ class _Progress:
 
 
 class _SitemapPrinter:
-    """Prints each sitemap as it arrives and counts for the summary."""
+    """Prints each sitemap as it arrives, and counts for the summary."""
 
     def __init__(self, limit: int | None, spelling: NormalizeOptions, style: TextStyle, *, is_json: bool) -> None:
         self._limit = limit
@@ -146,7 +147,8 @@ class _SitemapPrinter:
         self._sitemap_count = 0
         self._problems: list[str] = []
         self._failures: list[tuple[str, Outcome | None]] = []
-        """Documents without a sitemap and why; no outcome: it was fetched, but is not a sitemap."""
+        """Documents that are not sitemaps, and why. Without an outcome, the document was fetched but is not a
+        sitemap."""
 
     @property
     def is_full(self) -> bool:
@@ -201,7 +203,7 @@ class _SitemapPrinter:
         return to_json(listed, indent=0)
 
     def _format_urls(self, result: SitemapResult, listed: list[ListedUrl]) -> Iterator[str]:
-        """The URL of the sitemap, then a line for each URL with its last change."""
+        """The URL of the sitemap, and then a line for each URL with its last change."""
         from tenax.cli.output import sanitize_text
 
         via = f", listed in {sanitize_text(result.via)}" if result.via else ""
@@ -231,7 +233,7 @@ class _SitemapPrinter:
         print_lines(lines, sys.stderr)
 
     def _raise_not_found(self, url: WebUrl) -> NoReturn:
-        """Raise for "no sitemap": exit code 3 when a host was unreachable, else 2."""
+        """Raise the error for "no sitemap". Its exit code is 3 if a host was unreachable, else 2."""
         why = "; ".join(dict.fromkeys(why for why, _ in self._failures))
         if any(outcome is not None and not is_missing(outcome) for _, outcome in self._failures):
             raise NoSeedReachable(why)

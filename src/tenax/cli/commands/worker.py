@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run_worker(config: Config) -> None:
-    """Metrics are served from the start: a worker that waits for a server is alive but not ready."""
+    """Run the worker. Metrics are served from the start: while it waits for a server, it is alive but not ready."""
     from tenax.cli.run_service import StopSignal, open_when_available, stop_on_signals
     from tenax.logs import logger
     from tenax.metrics import METRICS, Metrics, run_metrics_server

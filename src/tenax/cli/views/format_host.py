@@ -17,7 +17,7 @@ _PLACEHOLDER_PATTERNS = {"{n}": r"\d++", "{yyyy}": r"\d{4}", "{mm}": r"\d\d", "{
 
 
 def robots_lines(host: HostRecord | None, is_allowed: bool | None) -> list[str]:
-    """What robots.txt says and when it was fetched: once per host, not per URL."""
+    """What robots.txt says and when it was fetched. Shown once per host, not per URL."""
     if host is None or host.robots is None:
         return ["robots.txt of this host was not fetched yet"]
     copy = host.robots
@@ -34,7 +34,7 @@ def robots_lines(host: HostRecord | None, is_allowed: bool | None) -> list[str]:
 
 
 def state_lines(host: HostRecord, now: float) -> list[str]:
-    """Lines for everything unusual about this host; none when all is well."""
+    """Lines for everything that is unusual about this host; none if nothing is."""
     return [
         *_breaker_lines(host, now),
         *_backoff_lines(host, now),
@@ -45,7 +45,7 @@ def state_lines(host: HostRecord, now: float) -> list[str]:
 
 
 def guess_lines(host: HostRecord, url: str) -> list[str]:
-    """Results of guessing for the lists and archives of this URL; for a home page, of all."""
+    """Results of guessing for the lists and archives of this URL; for a home page, all results."""
     path, guess_state = url.removeprefix(host.origin), host.guess_state
     is_home = path == "/"
     lines = [
@@ -63,7 +63,7 @@ def guess_lines(host: HostRecord, url: str) -> list[str]:
         for name, rule in guess_state.facets.items()
         if is_home or name == path.partition("?")[0]
     ]
-    # The most recently changed are last and matter most.
+    # The most recently changed ones are last, and matter most.
     more = len(lines) - _MAX_GUESSES_SHOWN
     shown = lines[-_MAX_GUESSES_SHOWN:] + ([f"and {more} more"] if more > 0 else [])
     if not is_home:
@@ -77,7 +77,7 @@ def guess_lines(host: HostRecord, url: str) -> list[str]:
 
 
 def _guess_verdict_lines(guess_state: GuessState) -> list[str]:
-    """Whether URLs are guessed on this host, and why; no line when this was never decided."""
+    """Whether URLs are guessed on this host, and why; no line if this was never decided."""
     seen = format_values.join_words(news_signs(guess_state))
     match guess_state.verdict:
         case "asked":
@@ -99,7 +99,7 @@ def _guess_verdict_lines(guess_state: GuessState) -> list[str]:
 
 
 def _matches_pattern(pattern: str, path: str) -> bool:
-    """Whether the path matches the pattern, or is the list itself."""
+    """Whether the path matches the pattern, or is that of the list itself."""
     parts = (_PLACEHOLDER_PATTERNS.get(part, re.escape(part)) for part in re.split(r"(\{[a-z]+\})", pattern))
     return path == pattern.partition("?")[0] or re.fullmatch("".join(parts), path) is not None
 
@@ -132,7 +132,7 @@ def _archive_line(pattern: str, rule: ArchiveRule) -> str:
 
 
 def next_request_line(host: HostRecord, now: float) -> str | None:
-    """Why a due task of this host waits; None when the host may be requested now."""
+    """Why a due task of this host waits; None if the host may be requested now."""
     if host.next_at <= now:
         return None
     why = f"backing off: {sanitize_text(host.backoff_reason)}" if host.backoff_reason else "rate limit"
@@ -155,7 +155,7 @@ def _breaker_lines(host: HostRecord, now: float) -> list[str]:
 
 
 def _backoff_lines(host: HostRecord, now: float) -> list[str]:
-    """Empty when the breaker is open: `_breaker_lines` covers that."""
+    """Lines about the backoff. Empty if the breaker is open, because `_breaker_lines` covers that."""
     if host.next_at <= now or not host.backoff_reason or host.breaker == "open":
         return []
     until = format_values.format_until(host.next_at, now)

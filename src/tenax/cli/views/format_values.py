@@ -1,4 +1,4 @@
-"""Numbers, times and reasons as text, and what normalisation changed in a typed URL."""
+"""Numbers, times and reasons as text; and what normalization has changed in a typed URL."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ _SOURCES = {
     "redirect": ("by a redirect", "by redirects"),
     "url_list": ("sitemap or feed looked for", "sitemaps and feeds looked for"),
 }
-"""Singular and plural."""
+"""Words for each source, singular and plural."""
 
 
 def format_count(number: int) -> str:
@@ -143,12 +143,12 @@ def format_time(at: float) -> str:
 
 
 def format_due_time(at: float, now: float) -> str:
-    """`now`, `in 43 s (12:03:04)`, or with the date when it is another day."""
+    """`now`, or `in 43 s (12:03:04)`, with the date if it is another day."""
     return "now" if at <= now else f"in {format_duration(at - now)} ({_format_clock(at, now)})"
 
 
 def format_until(at: float, now: float) -> str:
-    """`12:03:04 (in 43 s)`, or with the date when it is another day."""
+    """`12:03:04 (in 43 s)`, with the date if it is another day."""
     return f"{_format_clock(at, now)} (in {format_duration(at - now)})"
 
 
@@ -176,13 +176,13 @@ def describe_extraction(progress: Progress) -> list[str]:
 
 
 def describe_reason(key: str) -> str:
-    """A counted reason, such as `failed:dns` or `refused:robots`, as text; an unknown one as it is."""
+    """A counted reason, such as `failed:dns` or `refused:robots`, as text. An unknown reason is returned unchanged."""
     name = key.rpartition(":")[2]
     return _REASONS.get(name, name.replace("_", " "))
 
 
 def format_counts(counts: Mapping[str, int]) -> list[str]:
-    """`12 timed out`, `3 not found`: most first."""
+    """`12 timed out`, `3 not found`: the most frequent one first."""
     merged: dict[str, int] = {}
     for key, number in counts.items():
         merged[describe_reason(key)] = merged.get(describe_reason(key), 0) + number
@@ -190,7 +190,7 @@ def format_counts(counts: Mapping[str, int]) -> list[str]:
 
 
 def rule_refusals(refusals: Mapping[str, int]) -> dict[str, int]:
-    """Refusals by rules. What limits keep out is counted separately."""
+    """The number of refusals by rules. What limits cut off is counted separately."""
     return {name: count for name, count in refusals.items() if not limit_setting(name)}
 
 
@@ -237,7 +237,7 @@ _PARK_CAUSES = {
 
 
 def describe_parked(cause: str, count: int) -> str:
-    """URLs that a setting keeps back."""
+    """URLs that are parked because of a setting, as text."""
     setting = f" (`{limit_setting(cause)}`)" if limit_setting(cause) else ""
     return f"{pluralize(count, 'URL')}: {_PARK_CAUSES.get(cause, cause)}{setting}"
 
@@ -258,7 +258,7 @@ _PORT_SUFFIX = re.compile(r":\d*$")
 
 
 def describe_normalization(typed_url: str, url: str) -> tuple[str, ...]:
-    """The changes, part by part; empty when both URLs are equal."""
+    """The changes, part by part; empty if both URLs are equal."""
     typed_url = typed_url.strip()
     if typed_url == url:
         return ()
@@ -267,7 +267,7 @@ def describe_normalization(typed_url: str, url: str) -> tuple[str, ...]:
             urlsplit(typed_url if "://" in typed_url else f"{url.partition('://')[0]}://{typed_url}"),
             urlsplit(url),
         )
-    except ValueError:  # looser than the WHATWG parser in places, stricter in others
+    except ValueError:  # Python's parser accepts more than the WHATWG parser in places, and less in others
         return ("normalised as in browsers",)
     found = [
         *_host_changes(typed_url, before, after),

@@ -44,7 +44,7 @@ _CHARSET_PHRASES = {
 
 
 def format_measurements(fetch: FetchRecord) -> list[str]:
-    """Lines for status, transport, bytes and times; none without an answer."""
+    """Lines for status, transport, bytes and times; none without a response."""
     return (
         []
         if fetch.status is None
@@ -53,7 +53,7 @@ def format_measurements(fetch: FetchRecord) -> list[str]:
 
 
 def describe_charset(source: str, charset: str = "") -> list[str]:
-    """A line for the charset of a text and its source; none when nothing was read."""
+    """A line for the charset of a text and its source; none if nothing was read."""
     name = f"{charset}, " if charset else ""
     return [f"charset {name}{_CHARSET_PHRASES.get(source, source)}"] if source else []
 
@@ -154,7 +154,7 @@ def _join_pairs(lines: list[str]) -> list[str]:
 
 
 def validation_lines(fetch: FetchRecord, is_page: bool = True) -> list[str]:
-    """Verdict, evidence and charset of a page; for a sitemap or a feed, what was wrong with it."""
+    """Verdict, evidence and charset of a page. For a sitemap or a feed, the problems with it."""
     if not is_page:
         return [f"read in part: {sanitize_text(fetch.evidence)}"] if fetch.evidence else []
     parts = [_VALIDATIONS[fetch.validation]] if fetch.validation else []
@@ -164,7 +164,7 @@ def validation_lines(fetch: FetchRecord, is_page: bool = True) -> list[str]:
 
 
 def header_lines(fetch: FetchRecord) -> list[str]:
-    """The stored headers of the answer, one per line."""
+    """The stored headers of the response, one per line."""
     return [
         truncate_middle(f"{sanitize_text(name)}: {sanitize_text(value)}", _HEADER_COLUMNS)
         for name, value in fetch.headers.items()
@@ -172,7 +172,7 @@ def header_lines(fetch: FetchRecord) -> list[str]:
 
 
 def error_body_lines(fetch: FetchRecord) -> list[str]:
-    """The start of the stored error body, sanitized; no lines when none is stored."""
+    """The start of the stored error body, sanitized; no lines if none is stored."""
     if not fetch.error_body:
         return []
     written = [line for raw in fetch.error_body.splitlines() if (line := sanitize_text(raw).strip())]

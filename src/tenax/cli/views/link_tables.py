@@ -1,4 +1,4 @@
-"""Links as tables, JSON and CSV; text of pages is sanitized in all of them."""
+"""Links as tables, JSON and CSV. Text of pages is sanitized in all of them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class IncomingLink(Value, frozen=True):
 
 
 class TopUrl(Value, frozen=True):
-    """One of the URLs with most links."""
+    """One of the URLs to which most pages link."""
 
     rank: int
     url: str

@@ -1,7 +1,7 @@
-"""Pages as terminal text, JSON lines, CSV and Markdown, each safe to open, and their filter `--where FIELD=VALUE`.
+"""Pages as terminal text, JSON lines, CSV and Markdown, each safe to open; and their filter `--where FIELD=VALUE`.
 
-In Markdown, fenced code stays unchanged. When the end of a code block is uncertain, nothing after it counts as code: an
-extra backslash is only visible, a tag would be executed.
+In Markdown, fenced code stays unchanged. If the end of a code block is uncertain, nothing after it counts as code: a
+needless backslash would only be visible, but a tag would be executed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FIELDS = ("host", "status", "kind", "language", "url", "since")
 
 
 def parse_page_filter(conditions: Iterable[str]) -> PageFilter:
-    """A filter of all conditions; each field may be given once. Raises `UsageError`."""
+    """A filter for pages that match all conditions. Each field may be given once. Raises `UsageError`."""
     values: dict[str, Any] = {}
     for condition in conditions:
         field, sign, value = (part.strip() for part in condition.partition("="))
@@ -78,7 +78,7 @@ _MAY_HAVE_SCHEME = re.compile(r"[:&\\]")  # a scheme, or an escape that may prod
 
 
 def sanitize_markdown(markdown: str) -> str:
-    """The same text; links with other schemes point to `#`."""
+    """The same text, with `#` as the target of links that have other schemes."""
     parts: list[str] = []
     text: list[str] = []
     fence, is_sure = "", True
@@ -122,7 +122,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "�
 _MAX_SLUG_CHARS = 80
 _HASH_BYTES = 8
 
-# Active when the file is rendered as HTML: tags and autolinks, links and images, link definitions.
+# These are active if the file is rendered as HTML: tags and autolinks, links and images, link definitions.
 _ACTIVE_MARKDOWN = re.compile(r"<|(?<=\])[(:\[]")
 _MARKDOWN_BLOCK = re.compile(r"^( {0,3})(#{1,6}(?=\s)|[-=]{3,}\s*$|```|~~~)", re.MULTILINE)
 
@@ -133,7 +133,8 @@ def json_line(page: Page) -> str:
 
 
 def csv_line(page: Page) -> str:
-    """Cells that a spreadsheet could take for a formula are prefixed with an apostrophe (OWASP, CSV injection)."""
+    """A CSV line. If a spreadsheet could take a cell for a formula, an apostrophe is put before it (OWASP, CSV
+    injection)."""
     cells = []
     for column in _COLUMNS:
         value = _column_value(page, column)
@@ -162,7 +163,7 @@ CSV_HEADER = _csv_row(_COLUMNS)
 
 
 def csv_rows(rows: Iterable[Iterable[str]]) -> str:
-    """CSV lines with cells escaped like those of a page."""
+    """CSV lines, with cells escaped like those of a page."""
     lines = io.StringIO()
     csv.writer(lines).writerows(map(_escape_cell, cells) for cells in rows)
     return lines.getvalue()
@@ -174,9 +175,9 @@ def _escape_cell(text: str) -> str:
 
 
 def to_markdown(page: Page) -> str:
-    """Front matter, the title as heading, then the page's Markdown, or its text when there is none.
+    """Front matter, the title as a heading, then the page's Markdown, or its text if it has no Markdown.
 
-    Safe to render: tags and links that are not http(s) stay text.
+    Safe to render: tags, and links that are not http(s), are only text.
     """
     facts = {
         "title": page.title, "url": page.url, "author": "; ".join(page.authors), "published": page.published,
@@ -198,7 +199,7 @@ def _escape_text(text: str) -> str:
 
 
 def markdown_path(url: str) -> str:
-    """`host/path-HASH.md`: readable, safe on every file system, unique per URL."""
+    """`host/path-HASH.md`: readable, valid on every file system, unique per URL."""
     host, _, rest = url.partition("://")[2].partition("/")
     slug = re.sub(r"[^a-z0-9]+", "-", unquote(rest).lower()).strip("-")[:_MAX_SLUG_CHARS].strip("-") or "index"
     digest = hashlib.blake2b(url.encode(), digest_size=_HASH_BYTES).digest()
@@ -220,8 +221,8 @@ def _format_iso_time(at: float) -> str:
 
 
 _WIDE = r"\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003fffd"
-# Pieces a line may be broken between: spaces, words, and single characters of scripts without spaces, together with
-# punctuation that may not begin a line.
+# Pieces between which a line may be broken: spaces, words, and single characters of scripts without spaces, together
+# with punctuation that may not begin a line.
 _PIECES = re.compile(rf"[^\S\n]+|[{_WIDE}][、。，．！？；：…」』）】》〉]*|[^\s{_WIDE}]+")
 _REFERENCES = ("canonical", "image", "base_href", "next_href")
 _MAX_REASON_COLUMNS = 48
@@ -282,7 +283,7 @@ def wrap_text(text: str, max_width: int) -> list[str]:
 
 
 def format_blocks(blocks: Sequence[ExplainedBlock], style: TextStyle) -> list[str]:
-    """A line for every block in page order, then the totals."""
+    """A line for every block in page order, and then the totals."""
     room = min(max(display_width(block.why) for block in blocks), _MAX_REASON_COLUMNS)
     return [*(_format_block(block, room, style) for block in blocks), "", *_block_totals(blocks)]
 
@@ -297,7 +298,7 @@ def _format_block(block: ExplainedBlock, reason_width: int, style: TextStyle) ->
 
 
 def _truncate_end(text: str, max_width: int) -> str:
-    """Cut at the end: the first words matter most here."""
+    """Cut the text at the end, because the first words matter most here."""
     if display_width(text) <= max_width:
         return text
     shown, used = "", 0

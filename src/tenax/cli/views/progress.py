@@ -24,13 +24,13 @@ _MAX_WIDTH = 120
 
 
 class LiveView:
-    """A live view. Log lines appear above it; it disappears when the crawl ends."""
+    """A live view. Log lines appear above it. It disappears when the crawl ends."""
 
     interval_seconds = 0.25
 
     def __init__(self, seeds: Sequence[str], name: str, *, max_pages: int = 0, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
-        # Drawn from the event loop, not from a thread of rich: progress may only be read there.
+        # Drawn from the event loop and not from a thread of rich, because progress may be read only there.
         self._live = Live(console=self._console, auto_refresh=False, transient=True, redirect_stdout=False)
         self._seeds, self._name, self._max_pages = tuple(seeds), name, max_pages
         self._rates: deque[float] = deque(maxlen=_RATE_SAMPLES)
@@ -48,16 +48,16 @@ class LiveView:
         self._live.update(self.render(progress), refresh=True)
 
     def on_stopping(self) -> None:
-        """The next frame shows it, from the progress."""
+        """Nothing to do: the next frame shows it."""
 
     def finish(self, progress: Progress) -> None:
-        """Nothing: the summary follows."""
+        """Nothing to do: the summary follows."""
 
     def end(self) -> None:
         self._live.stop()
 
     def render(self, progress: Progress) -> RenderableType:
-        """One frame. Lines are truncated, never wrapped, so the view keeps its height."""
+        """One frame. Lines are truncated, never wrapped, so that the view keeps its height."""
         room = min(self._console.width, _MAX_WIDTH)
         lines = [
             Text(),
@@ -98,7 +98,7 @@ class LiveView:
 
 
 def sparkline(rates: Sequence[float] | deque[float]) -> str:
-    """The rates of the last seconds as bars; the fastest is tallest."""
+    """The rates of the last seconds as bars. The fastest is the tallest."""
     most = max(rates, default=0.0)
     if most <= 0:
         return ""
@@ -110,7 +110,7 @@ def _labelled_line(label: str, value: Text) -> Text:
 
 
 def _progress_bar(done: int, known: int) -> Text:
-    """The done share of the known URLs, which may still grow. Readable without colour."""
+    """The visited share of the known URLs, whose number may still grow. Readable without colour."""
     filled = round(_BAR_COLUMNS * done / known) if known else 0
     filled = min(filled, _BAR_COLUMNS)
     return Text.assemble(("━" * filled, "cyan"), ("─" * (_BAR_COLUMNS - filled), "bright_black"))

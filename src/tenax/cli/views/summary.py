@@ -1,4 +1,5 @@
-"""The status of a crawl: counts, hosts, what is due when, why nothing moves; and the summary at the end of a run."""
+"""The status of a crawl: counts, hosts, what is due when, and why nothing moves. Also the summary at the end of a
+run."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ def format_schedule(due_tasks: DueTasks, style: TextStyle) -> list[str]:
 
 
 def _format_due_tasks(due_tasks: DueTasks, style: TextStyle) -> list[str]:
-    """One line per task, or more when a line would be truncated: the reason must stay readable."""
+    """One line per task, or more if a line would be truncated, because the reason must stay readable."""
     rows = [
         (_format_due(line, due_tasks.now), sanitize_text(line.url), sanitize_text(_due_reason(line)))
         for line in due_tasks.tasks
@@ -231,7 +232,7 @@ class Report(Value, frozen=True):
     progress: Progress
     status: Status
     jsonl: str = ""
-    """The events file in the directory of the crawl; empty when there is none."""
+    """The events file in the directory of the crawl; empty if there is none."""
 
 
 def format_summary(report: Report, style: TextStyle) -> list[str]:
@@ -273,7 +274,7 @@ def format_summary(report: Report, style: TextStyle) -> list[str]:
 
 
 def format_brief_summary(report: Report, style: TextStyle) -> list[str]:
-    """With --quiet: nothing when the crawl is complete."""
+    """The summary with --quiet: nothing if the crawl is complete."""
     if report.ending is Ending.COMPLETE and not report.status.needs_browser:
         return []
     return [closing_line(report, style), *_resume_lines(report, style)]
@@ -304,7 +305,7 @@ def closing_line(report: Report, style: TextStyle) -> str:
 
 
 def _limit_lines(status: Status) -> list[str]:
-    """What limits kept out, each with its setting."""
+    """What limits cut off, each with its setting."""
     cut = [
         format_values.describe_cut_off(name, count.links, count.pages) for name, count in sorted(status.cut_off.items())
     ]
@@ -332,14 +333,14 @@ def _format_pages(report: Report, style: TextStyle) -> str:
 
 
 def _format_run_time(progress: Progress) -> str:
-    """Of this run; other figures in the summary cover all runs of the crawl."""
+    """The duration of this run. Other figures of the summary cover all runs of the crawl."""
     seconds = progress.elapsed_seconds
     speed = progress.pages_this_run / seconds if seconds > 0 else 0.0
     return f"{format_values.format_duration(seconds)}   {speed:,.1f} pages/s"
 
 
 def _reason_rows(name: str, counts: dict[str, int]) -> list[tuple[str, str]]:
-    """One reason per line, most frequent first; the name is on the first line."""
+    """One reason per line, the most frequent one first. The name is on the first line."""
     counted = [sanitize_text(line) for line in format_values.format_counts(counts)]
     more = len(counted) - _MAX_REASONS_SHOWN
     hint = [f"and {format_values.pluralize(more, 'more reason')}; see `tenax status`"] if more > 0 else []
@@ -389,7 +390,7 @@ def _next_steps(report: Report, style: TextStyle) -> list[str]:
 
 
 def _resume_lines(report: Report, style: TextStyle) -> list[str]:
-    """The command that resumes, when something is left to do."""
+    """The command that resumes, if something is left to do."""
     resume, status = sanitize_text(report.options.resume_command), report.status
     has_ended = report.ending in (Ending.COMPLETE, Ending.NOTHING_STORED)
     if not resume or (has_ended and not status.waiting and not status.needs_browser):

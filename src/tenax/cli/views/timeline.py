@@ -34,7 +34,8 @@ _MISSING_KINDS = (FailureKind.NOT_FOUND, FailureKind.GONE)
 
 
 def describe_source(history: UrlHistory, host: HostRecord | None) -> str:
-    """How the URL was first found. `history.via` is the URL visited then, even if only robots.txt was fetched."""
+    """How the URL was first found. `history.via` is the URL that was visited then, even if only robots.txt was
+    fetched."""
     via = history.via or "a page"
     match history.source:
         case Source.SEED:
@@ -53,7 +54,8 @@ def describe_source(history: UrlHistory, host: HostRecord | None) -> str:
 
 
 def _describe_listed_source(history: UrlHistory, host: HostRecord | None, via: str) -> str:
-    """For a page in a sitemap or feed, or for one of these; unknown when it never answered."""
+    """The source of a URL that a sitemap or a feed lists, or of a sitemap or feed itself; unknown if it never
+    responded."""
     what = find_url_list_kind(history, host)
     if _is_in_robots(history, host):
         return "as a sitemap in robots.txt"
@@ -65,7 +67,7 @@ def _describe_listed_source(history: UrlHistory, host: HostRecord | None, via: s
 
 
 def find_url_list_kind(history: UrlHistory, host: HostRecord | None) -> UrlList:
-    """The kind of URL list it was fetched as; empty when it is or may be a page."""
+    """The kind of URL list that the URL was fetched as; empty if it is a page, or may be one."""
     outcomes = (one.outcome for one in history.visits)
     read: UrlList = next((outcome.url_list for outcome in outcomes if isinstance(outcome, Fetched)), "")
     if read or history.source not in _WELL_KNOWN_PATHS:
@@ -78,13 +80,13 @@ def find_url_list_kind(history: UrlHistory, host: HostRecord | None) -> UrlList:
 
 
 def is_well_known_path(history: UrlHistory) -> bool:
-    """Whether it is a well-known path of a sitemap or feed; something may link to it as well."""
+    """Whether this is a well-known path of a sitemap or a feed. Something may link to it as well."""
     _, paths = _WELL_KNOWN_PATHS.get(history.source, ("", ()))
     return history.url.endswith(paths) and history.url.count("/") == 3 if paths else False
 
 
 def is_missed_guess(history: UrlHistory) -> bool:
-    """Whether it was guessed and does not exist."""
+    """Whether the URL was guessed and does not exist."""
     last = history.visits[-1].outcome if history.visits else None
     is_guess = history.source in (Source.ARCHIVE, Source.PAGINATION) or is_well_known_path(history)
     return is_guess and isinstance(last, Failed) and last.kind in _MISSING_KINDS
@@ -107,16 +109,16 @@ class Explanation(Value, frozen=True):
     url: str
     now: float
     normalization_changes: tuple[str, ...] = ()
-    """What normalisation changed in the typed URL."""
+    """What normalization has changed in the typed URL."""
     is_seed: bool = False
     history: UrlHistory | None = None
-    """None: never admitted."""
+    """None: the URL was never admitted."""
     depth: int = 1
-    """Used for the verdicts."""
+    """The depth that is used for the verdicts."""
     links: LinkSearch | None = None
-    """The links to it, for a URL that was never admitted."""
+    """The links to the URL, if it was never admitted."""
     cut_off: tuple[CutOff, ...] = ()
-    """The limits that kept it out, each with the page."""
+    """The limits that cut it off, each with the page."""
     verdicts: tuple[RuleVerdict, ...] = ()
     host: HostRecord | None = None
     robots_allows: bool | None = None
@@ -133,7 +135,7 @@ class TimelineEvent(Value, frozen=True):
 
 
 def format_timeline(explanation: Explanation, style: TextStyle) -> list[str]:
-    """The headline, then the events in order."""
+    """The headline, and then the events in order."""
     lines = [style.bold(sanitize_text(explanation.url)), *wrap_paragraph(headline(explanation), "  "), ""]
     for event in timeline_events(explanation):
         lines += _format_event(event, style)
@@ -248,7 +250,7 @@ def _describe_unfollowed(links: LinkSearch) -> str:
 
 
 def _describe_unseen(links: LinkSearch | None) -> str:
-    """For a URL without a stored link to it."""
+    """The state of a URL without a stored link to it."""
     if links is not None and links.pages_without_links:
         pages = format_values.pluralize(links.pages_without_links, "stored page")
         return f"Not found in the stored links; the links of {pages} are not stored."
