@@ -35,17 +35,17 @@ REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 
 
 class Request(Value, frozen=True):
-    """One request. Redirects are responses here, not followed."""
+    """One request. A redirect is returned as a response, and is not followed here."""
 
     url: str
     """Absolute and escaped, as written by the URL parser."""
     max_body_bytes: int
-    """Of the decoded body; a longer one fails as too large unless `may_truncate`."""
+    """Maximum size of the decoded body. A longer body fails as too large, unless `may_truncate`."""
     total_timeout_seconds: float
     headers: tuple[tuple[str, str], ...] = ()
     """In addition to the transport's own headers."""
     headers_timeout_seconds: float = 3600.0
-    """From the request sent to the response headers."""
+    """Maximum time from the end of the request to the response headers."""
     body_timeout_seconds: float = 3600.0
     """Maximum time without data while the body is received."""
     method: Literal["GET", "HEAD"] = "GET"
@@ -66,7 +66,7 @@ class Request(Value, frozen=True):
     send_by: float = math.inf
     """Nothing is sent from this time on: the permit has expired."""
     reservation: MemoryReservation | None = None
-    """The memory that its body may use; None: unlimited."""
+    """The memory that the body may use; None: unlimited."""
 
 
 class Response(Value, frozen=True):
@@ -76,12 +76,12 @@ class Response(Value, frozen=True):
     status: int
     headers: Headers
     body: bytes
-    """Decoded. For a status of 300 and above it may be empty even if one was sent."""
+    """The decoded body. For a status of 300 and above it may be empty, even if one was sent."""
     wire_bytes: int
     """Size of the body as sent."""
     started_at: float
     answered_at: float
-    """When the headers arrived: the rate limit counts from this time."""
+    """When the headers arrived. The rate limit counts from this time."""
     finished_at: float
     protocol: str = "HTTP/1.1"
     transport: TransportKind = TransportKind.HTTP
@@ -103,17 +103,21 @@ class Transport(Protocol):
 
 
 MAX_HEAD_BYTES: Final = 256 * 1024
-"""Maximum size of the status line and headers together, and of the trailers. Real sites send long policy headers, but
-none needs 200 headers of 64 KB."""
+"""Maximum size of the status line and headers together, and of the trailers.
+
+Real sites send long policy headers, but none needs 200 headers of 64 KB.
+"""
 MAX_HEADERS: Final = 256
 SMALL_BODY_BYTES: Final = 64 * 1024
-"""The body of a redirect or an error is read up to this size, to keep the connection; a larger one is dropped."""
+"""The body of a redirect or an error is read up to this size, so that the connection can be kept. A larger body is
+dropped."""
 BODILESS_STATUSES: Final = frozenset({204, 304})
-"""Responses without a body, whatever length they announce: it is the length of the page that was not sent."""
+"""Responses without a body. A length that they announce is that of the page that was not sent."""
 KEEP_ALIVE_SECONDS: Final = 10.0
-"""How long an idle connection is kept: several requests at the usual rate, few enough open files for a broad crawl."""
+"""How long an idle connection is kept: long enough for several requests at the usual rate, and short enough to need few
+open files in a crawl of many hosts."""
 TIMER_SLACK_SECONDS: Final = 0.01
-"""Event loops call timers slightly early: code that reads a clock then allows for it."""
+"""Event loops call timers slightly early. Code that then reads a clock allows for this."""
 
 
 __all__ = ["Request", "Response", "Transport"]

@@ -42,7 +42,7 @@ _RESERVED_V6 = tuple(
         "3fff::/20",  # documentation
     )
 )
-# RFC 6052: how IPv6-only networks reach IPv4 hosts. As public as the embedded address.
+# RFC 6052: IPv6-only networks reach IPv4 hosts in this way. The address is public if the embedded address is.
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 
@@ -62,7 +62,7 @@ def parse_network(text: str) -> Network:
 
 
 def is_public(given: Address, allowed: tuple[Network, ...] = ()) -> bool:
-    """Whether it is a public address, or in an allowed network."""
+    """Whether this is a public address, or one in an allowed network."""
     inner = _embedded_address(given)
     if any(candidate in net for candidate in (given, inner) for net in allowed if net.version == candidate.version):
         return True

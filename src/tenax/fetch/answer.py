@@ -1,6 +1,6 @@
-"""An answer: what its status means, where a redirect leads, and what is stored of it besides its page.
+"""What the status of a response means, where a redirect leads, and what is stored of a response besides its page.
 
-Stored are headers and the body of an error: size-limited, without secrets.
+Stored are the headers and the body of an error, limited in size and without secrets.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tenax.urls.normalize import MAX_HREF_CHARS, NormalizeOptions, normalize
 
 
 class RedirectTarget(Value, frozen=True):
-    """Another URL: a candidate with its own host, robots.txt and rate limit."""
+    """A redirect to another URL, which becomes a candidate with its own host, robots.txt and rate limit."""
 
     url: str
     origin: str
@@ -54,9 +54,9 @@ class FetchResult(Value, frozen=True):
 
     outcome: Outcome
     answered_at: float
-    """When the last response's headers arrived, or when the request was given up."""
+    """When the headers of the last response arrived, or when the request was given up."""
     requests: int = 0
-    """Requests sent to the host, robots.txt included: each counts for the rate limit."""
+    """Requests sent to the host, including those for robots.txt. Each counts for the rate limit."""
     transport: TransportKind = TransportKind.HTTP
     robots: RobotsCopy | None = None
     """The host's robots.txt, if this visit fetched it."""
@@ -72,11 +72,11 @@ class FetchResult(Value, frozen=True):
 
 
 class VisitEnd(NamedTuple):
-    """The end of a visit: what the rules for the host and the task need."""
+    """The end of a visit: everything that the rules for the host and the task need."""
 
     answer: FetchResult
     outcome: Outcome
-    """How the visit ended; extraction may have changed it from the fetch's own."""
+    """How the visit ended. Extraction may have changed the outcome of the fetch."""
     site: SiteConfig
     now: float
     jitter: float
@@ -134,7 +134,7 @@ def retry_after_seconds(response: Response, max_seconds: float) -> float | None:
         at = _parse_http_date(text)
         if at is None:
             return None
-        # Relative to the host's own Date if present: clocks may differ.
+        # Relative to the host's own Date if there is one, because clocks may differ.
         now = _parse_http_date(response.headers.get("Date", "")) or datetime.fromtimestamp(response.answered_at, UTC)
         seconds = (at - now).total_seconds()
     return min(seconds, max_seconds) if seconds > 0 else None
@@ -154,13 +154,14 @@ _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
 class SameUrl(Value, frozen=True):
-    """Another spelling of the task's own normalized URL, which the site requires. Requested at once."""
+    """A redirect that the site requires to another spelling of the task's own normalized URL. It is requested at
+    once."""
 
     exact_url: str
 
 
 class Stop(Value, frozen=True):
-    """Not followed."""
+    """A redirect that is not followed."""
 
     why: str
     to: str = ""
@@ -199,7 +200,7 @@ def next_hop(
 
 
 def _resolve_location(location: str, base: str, https_domains: tuple[str, ...]) -> str | None:
-    """The absolute URL without fragment and credentials. Bytes that were not UTF-8 arrive as surrogates and are
+    """The absolute URL without fragment, user and password. Bytes that were not UTF-8 arrive as surrogates and are
     escaped."""
     location = _NOT_UTF8.sub(lambda match: f"%{ord(match[0]) - 0xDC00:02X}", location)
     try:
@@ -221,7 +222,7 @@ MAX_NAME_CHARS: Final = 100
 """A longer name is so unusual that its value is masked, and it is not cached."""
 MAX_VALUE_CHARS: Final = 1000
 MAX_HEADERS_CHARS: Final = 8000
-"""Names and values together."""
+"""Maximum length of names and values together."""
 ALL_HEADERS: Final = "*"
 
 _URL_HEADERS: Final = frozenset({"location", "content-location"})
@@ -253,7 +254,7 @@ def fetch_record(response: Response, fetch: FetchConfig, saved_bytes: int = 0) -
 
 
 def select_headers(headers: Headers, wanted: tuple[str, ...]) -> dict[str, str]:
-    """The headers with these names, `*` for all, in order; several with one name are joined by commas.
+    """The headers with these names, `*` for all, in order. Several headers with one name are joined by commas.
 
     Headers beyond the limits are left out. Values that may be credentials are masked.
     """
@@ -280,9 +281,9 @@ def select_headers(headers: Headers, wanted: tuple[str, ...]) -> dict[str, str]:
 
 
 def _plain_headers(headers: Headers) -> dict[str, str] | None:
-    """All headers, checked at once, if each occurs once and nothing has to be cut or masked; None otherwise.
+    """All headers, checked at once, if each occurs once and nothing has to be cut or masked; otherwise None.
 
-    Most responses are like that, and those of one server have the same names.
+    Most responses are like that, and the responses of one server have the same names.
     """
     selected = headers.single_values()
     if selected is None or len(selected) > MAX_HEADERS or not _are_plain_names(tuple(selected)):
@@ -308,7 +309,8 @@ def error_body(response: Response, max_bytes: int) -> str:
 
 
 def _join_values(name: str, values: Sequence[str]) -> str:
-    """One text of limited length, passwords in URLs masked. Masking comes first: it does not find a cut password."""
+    """One text of limited length, with passwords in URLs masked. They are masked before the text is cut, because a
+    password that was cut would not be found."""
     mask = mask_reference if name in _URL_HEADERS else mask_text
     text = ", ".join(mask(value) for value in values)
     return text[:MAX_VALUE_CHARS].encode("utf-8", "replace").decode()

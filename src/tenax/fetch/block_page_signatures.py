@@ -13,7 +13,7 @@ from typing import Final, Literal
 BlockKind = Literal["blocked", "captcha", "limited", "challenge", "javascript", "consent", "login"]
 
 HARD_KINDS: Final[frozenset[BlockKind]] = frozenset(("blocked", "captcha", "limited"))
-"""These block us. Of the other kinds, all but `login` may become a page in a browser."""
+"""These kinds block us. A browser may get a page for all other kinds except `login`."""
 
 MARKUP_SIGNATURES: Final[tuple[tuple[str, BlockKind, str], ...]] = (
     ("_cf_chl_opt", "challenge", "Cloudflare"),
@@ -297,7 +297,7 @@ FILLER_PHRASES: Final[dict[BlockKind, tuple[str, ...]]] = {
     # Good pages explain how to enable JavaScript too, in the same words.
     "javascript": (),
 }
-"""Common text around the phrases of each kind of block page."""
+"""Common text around the phrases on each kind of block page."""
 
 EXPLAINER_TITLE_PREFIXES: Final[tuple[str, ...]] = (
     "how ", "what ", "why ", "when ", "fix", "solv", "troubleshoot", "understanding ", "about ", "guide ", "help: ",
@@ -305,7 +305,7 @@ EXPLAINER_TITLE_PREFIXES: Final[tuple[str, ...]] = (
     "cosa ", "perché ", "como ", "o que ", "por que ", "hoe ", "wat ", "waarom ", "jak ", "co ", "dlaczego ", "как ",
     "что ", "почему ", "什么是", "如何", "怎么", "怎样", "为什么",
 )  # fmt: skip
-"""How titles of pages about block pages begin; no block page has such a title."""
+"""Titles of pages about block pages begin like this. No block page has such a title."""
 
 LOADING_PHRASES: Final[tuple[str, ...]] = (
     "loading", "please wait", "redirecting", "you are being redirected", "one moment", "lade", "laden", "wird geladen",

@@ -22,7 +22,7 @@ IsalError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its 
 _PIECE_BYTES = 64 * 1024
 _PART_BYTES = 256
 _BOMB_FACTOR = 500
-"""A higher compression ratio is a bomb: zeros have 1,000 and more, a list of numbered URLs 7 to 150."""
+"""A higher compression ratio is a bomb. Zeros have 1,000 and more, a list of numbered URLs 7 to 150."""
 _MAX_LAYERS = 3
 _MAX_PARTS = 10_000
 _GZIP = 16 + zlib.MAX_WBITS
@@ -30,16 +30,16 @@ _GZIP_MAGIC = b"\x1f\x8b"
 # RFC 9659: a zstd body needs no window beyond 8 MB. Without this limit a frame of ten bytes may claim 128 MB.
 _ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
 
-# Real codings that we neither accept nor can decode. Any other unknown word is ignored, as browsers do: servers put
-# charsets and file types there.
+# Real codings that we neither accept nor can decode. Any other unknown word is ignored, as in browsers, because servers
+# put charsets and file types there.
 _UNSUPPORTED_CODINGS = frozenset({"compress", "x-compress", "dcb", "dcz"})
 
 
 class BodyDecoder:
     """Decodes an arriving body: `feed` the data, then `finish`. Either may return a failure, once.
 
-    Each piece is decoded only when there is memory for the one before. While a piece waits for memory (`wanted_bytes`),
-    arriving data is buffered, and `resume` continues.
+    A piece is decoded only if there was memory for the piece before it. While a piece waits for memory
+    (`wanted_bytes`), arriving data is buffered; `resume` continues.
     """
 
     def __init__(
@@ -50,13 +50,15 @@ class BodyDecoder:
         *,
         may_truncate: bool = False,
     ) -> None:
-        """`reserve` is called for each decoded piece and says whether there is memory for it. With `may_truncate`, a
-        body that is too large is cut: see `is_full`."""
+        """`reserve` is called for each decoded piece, and says whether there is memory for it.
+
+        With `may_truncate`, a body that is too large is cut: see `is_full`.
+        """
         self._max_bytes = max_bytes
         self._reserve = reserve
         self._may_truncate = may_truncate
         self.is_full = False
-        """True when the size limit is reached: the rest is ignored, and `finish` returns the beginning."""
+        """True if the size limit is reached. The rest is ignored, and `finish` returns the beginning."""
         # Random bytes grow a little when compressed. More growth means a stream of empty parts that decodes to nothing.
         self._remaining_bytes = max_bytes + max_bytes // 8 + 1024
         self._received_bytes = 0
@@ -71,7 +73,7 @@ class BodyDecoder:
         codings = _parse_codings(content_encoding)
         if len(codings) > _MAX_LAYERS:
             self._failed = _body_failure("encoded too many times")
-        for coding in reversed(codings):  # the last coding named was applied last
+        for coding in reversed(codings):  # the coding that is named last was applied last
             if coding in _UNSUPPORTED_CODINGS:
                 self._failed = _body_failure(f"encoded as {coding}, which was not asked for")
             else:
@@ -79,11 +81,11 @@ class BodyDecoder:
 
     @property
     def wanted_bytes(self) -> int:
-        """Memory that the next piece waits for; 0 when none does."""
+        """Memory that the next piece waits for; 0: none waits."""
         return len(self._blocked[0]) if self._blocked is not None else 0
 
     def feed(self, data: bytes) -> Failed | None:
-        """Decode arrived data; after a failure there is no point in reading on."""
+        """Decode arrived data. After a failure no more data needs to be read."""
         if self._failed is None and not self.is_full:
             self._remaining_bytes -= len(data)
             if self._blocked is not None:
@@ -117,7 +119,7 @@ class BodyDecoder:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _collect(self, pieces: Iterator[bytes]) -> None:
-        """Up to the first piece without memory."""
+        """Collect pieces up to the first one without memory."""
         try:
             for piece in pieces:
                 self._decoded_bytes += len(piece)
@@ -177,7 +179,7 @@ class BodyDecoder:
 
 
 def decode_body(data: bytes, content_encoding: str, max_bytes: int) -> bytes | Failed:
-    """Decode a complete body; a single call in the usual case."""
+    """Decode a complete body. One call is usually enough."""
     if content_encoding == "gzip":
         stream = isal_zlib.decompressobj(_GZIP)
         try:
@@ -226,7 +228,7 @@ class _Decoder(Protocol):
 
 
 class _Gzip:
-    """Any number of gzip members; anything after the last one is padding."""
+    """Any number of gzip members. Anything after the last one is padding."""
 
     def __init__(self) -> None:
         self._stream: isal_zlib.Decompress | None = None
@@ -327,7 +329,7 @@ class _Zstd:
 
 
 class _Brotli:
-    """One brotli stream with nothing after it: the decoder does not say where the stream ended."""
+    """One brotli stream with nothing after it, because the decoder does not say where the stream ended."""
 
     def __init__(self) -> None:
         self._stream: _BrotliStream = brotli.Decompressor()

@@ -1,12 +1,14 @@
 """Memory for bodies: one budget in bytes for all visits of a process, and how a body arrives within it.
 
 Each visit has a `MemoryReservation`. It grows while a body arrives, in every transport, and is closed when the visit is
-committed. While a body arrives it reserves memory piece by piece, and waits when there is none, which pauses its
-connection. A complete body is then processed: extracted and committed. The memory for that is counted too, but never
-waits for arriving bodies, so processing always finishes and frees its memory.
+committed.
 
-Nobody waits for ever: the first to wait is served first until its body is complete, and may exceed the budget if it
-must, one visit at a time. So a body larger than the whole budget can arrive too. Large bodies leave a part of the
+A body that arrives reserves memory piece by piece. If there is none, it waits, and its connection is paused. A complete
+body is then processed, which means extracted and committed. The memory for processing is counted too, but never waits
+for arriving bodies, so processing always finishes and frees its memory.
+
+No body waits for ever. The first one to wait is served first until it is complete, and may exceed the budget if
+necessary, one visit at a time. So even a body larger than the whole budget can arrive. Large bodies leave a part of the
 budget to small ones.
 """
 
@@ -21,12 +23,13 @@ from tenax.fetch.bodies import BodyDecoder, decode_body
 from tenax.model import Deferred, Failed, FailureKind
 
 SMALL_BYTES: int = 256 * 1024
-"""A body up to this size may use the whole budget; larger ones leave a quarter of it free."""
+"""A body up to this size may use the whole budget. Larger bodies leave a quarter of it free."""
 PROCESSING_FACTOR = 3
-"""Memory of a body while it is processed: itself, the message to the reader, and the extracted texts."""
+"""Memory that a body needs while it is processed, as a multiple: the body, the message to the reader, and the extracted
+texts."""
 
 WAITING_SHARE = 4
-"""At most one visit in this many may wait for memory; the others are for pages that need less."""
+"""At most one visit in this many may wait for memory. The others are for pages that need less."""
 
 
 class BudgetExhausted(Exception):
@@ -52,12 +55,12 @@ class BodyBudget:
         self._small_bytes = min(SMALL_BYTES, limit_bytes // 8)
         self._max_waiting = max(concurrency // WAITING_SHARE, 1)
         self._waiting: list[_Waiter] = []
-        """In order of their first wait, also when they wait again."""
+        """In order of their first wait, also if they wait again."""
         self._last_position = 0
         self._exempt: MemoryReservation | None = None
-        """The one that may exceed the budget."""
+        """The reservation that may exceed the budget."""
         self._processing_bytes = 0
-        """The part of `used_bytes` in bodies being processed."""
+        """The part of `used_bytes` that belongs to bodies being processed."""
         self._processing_queue: list[_Waiter] = []
 
     @property
@@ -166,7 +169,7 @@ class BodyBudget:
         return True
 
     def _may_process(self, wanted_bytes: int, *, is_next: bool) -> bool:
-        """Processing finishes by itself, so one more may always start when nothing else is processed."""
+        """Processing finishes by itself, so one more body may always start if no other is processed."""
         if self._processing_bytes == 0:
             return True
         after = self._processing_bytes + wanted_bytes
@@ -231,19 +234,19 @@ def _resolve_grant(waiter: _Waiter) -> None:
 RETRY_SECONDS = 30.0
 """Delay before a body without memory is requested again."""
 MAX_WAIT_SECONDS = 120.0
-"""Maximum wait of a body that has fully arrived and only waits to be decoded: no server waits for it."""
+"""Maximum wait of a body that has fully arrived and only waits to be decoded. No server waits for it."""
 
-# Failures that a server or our timeouts may cause while we do not read.
+# Failures that may be caused by a server, or by our timeouts, while we do not read.
 _FAILURES_WHILE_PAUSED = frozenset({
     FailureKind.RESET, FailureKind.TRUNCATED, FailureKind.TIMEOUT_BODY, FailureKind.TIMEOUT_TOTAL,
 })  # fmt: skip
 
 
 class BodyReceiver:
-    """Receives one body. `is_waiting` while it waits for memory; then `on_reserved` gets the time that took, or a
-    failure.
+    """Receives one body.
 
-    The caller reads nothing from the connection meanwhile, and calls `close` at the end.
+    While the body waits for memory, `is_waiting` is true. Then `on_reserved` gets the duration of the wait, or a
+    failure. The caller reads nothing from the connection meanwhile, and calls `close` at the end.
     """
 
     def __init__(
@@ -254,7 +257,7 @@ class BodyReceiver:
         on_reserved: Callable[[float, Failed | None], None],
         on_budget_exhausted: Callable[[], None],
     ) -> None:
-        """`max_seconds`: the maximum wait while the body arrives."""
+        """`max_seconds` is the maximum wait while the body arrives."""
         self._body = body
         self._reservation = reservation
         self._max_seconds = max_seconds
@@ -305,7 +308,7 @@ class BodyReceiver:
         began = loop.time()
         failed: Failed | None = None
         try:
-            # Not longer than a fetch may take: the server would close the connection, and other visits need it.
+            # Not longer than a fetch may take, because the server would close the connection, and other visits need it.
             seconds = MAX_WAIT_SECONDS if self._has_arrived else self._max_seconds
             async with asyncio.timeout(seconds) as self._wait_timeout:
                 while failed is None and self._body.wanted_bytes:

@@ -1,6 +1,6 @@
 """Opens connections to a checked address: directly, or through a proxy by CONNECT or SOCKS5.
 
-The client's side of both protocols is one or two requests; a proxy's answers are read with limits and not trusted
+The client's side of both protocols is one or two requests. A proxy's reply is read with limits, and is not trusted
 further.
 """
 
@@ -20,7 +20,7 @@ from tenax.fetch.proxies import Proxy
 from tenax.model import Failed, FailureKind
 
 NEXT_ADDRESS_DELAY_SECONDS = 0.25
-"""RFC 8305: the next address is tried if the one before has not answered by then."""
+"""RFC 8305: the next address is tried if the one before has not answered after this time."""
 
 
 async def open_socket(addresses: Sequence[str], port: int) -> socket.socket:
@@ -52,18 +52,18 @@ _SOCKS_REPLIES: Final = {
 
 
 class ProxyError(Exception):
-    """The proxy did not connect us to the target: nothing was sent to it, and nothing was learned about it."""
+    """The proxy did not connect us to the target. Nothing was sent to the target, and nothing was learned about it."""
 
     def __init__(self, proxy: Proxy, why: str, *, is_declined: bool = False) -> None:
         super().__init__(why)
         self.failure = Failed(f"proxy {proxy.name}: {why}", FailureKind.PROXY)
         self.why = why
         self.is_declined = is_declined
-        """True: the proxy works, but refused or failed to reach this target. That may be the target's fault."""
+        """True: the proxy works, but refused to connect to this target, or could not. The target may be at fault."""
 
 
 class TunnelError(Exception):
-    """A tunnel failed before a request was sent through it: the fault of the proxy or the host."""
+    """A tunnel failed before a request was sent through it. Either the proxy or the host is at fault."""
 
     def __init__(self, failed: Failed) -> None:
         super().__init__(failed.why)
@@ -77,7 +77,8 @@ async def open_tunnel(
     target: tuple[str, int] | None,
     tls: ssl.SSLContext | None,
 ) -> asyncio.Transport:
-    """A transport to this address and port through the proxy at the other end of `sock`, which it takes over.
+    """A transport to this address and port, through the proxy at the other end of `sock`. The transport takes over
+    `sock`.
 
     `tls` is for the connection to the proxy; without a target the connection ends there. Raises `ProxyError` and
     `OSError`. The transport has no protocol yet: set one.
@@ -138,7 +139,7 @@ async def _socks5_connect(protocol: _ProxyProtocol, proxy: Proxy, host: str, por
         raise ProxyError(proxy, "not a proper SOCKS5 answer")
     if reply != 0:
         raise socks5_error(proxy, reply)
-    # The proxy's own bound address, which is not used.
+    # The address that the proxy itself uses, which is not needed.
     length = {1: 4, 4: 16}.get(kind) or (await protocol.read_exactly(1))[0]
     await protocol.read_exactly(length + 2)
 
@@ -166,7 +167,7 @@ def socks5_error(proxy: Proxy, reply: int) -> ProxyError:
 
 
 class _ProxyProtocol(asyncio.Protocol):
-    """Reads as many bytes of a proxy's answer as requested; the rest stays in `buffer`."""
+    """Reads as many bytes of a proxy's reply as requested. The rest stays in `buffer`."""
 
     transport: asyncio.Transport
 

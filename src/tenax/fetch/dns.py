@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 _MAX_THREADS = 32
 FILES_PER_THREAD = 8
-"""Each look-up opens one or two files; with few allowed, fewer run at once."""
+"""Each look-up opens one or two files. If few files are allowed, fewer look-ups run at the same time."""
 _NO_SUCH_NAME = frozenset(code for code in (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", None)) if code is not None)
 
 # `9.9.9.9`, `127.0.0.1:5353`, `[2620:fe::fe]`, `[2620:fe::fe]:5353`, `2620:fe::fe`
 _NAME_SERVER = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::([0-9]{1,5}))?|([0-9A-Fa-f:.]+)")
 _TRIES = 3
 _FIRST_TRY_SECONDS = 1.5
-"""Timeout of a DNS server's first answer; each retry has about twice the time of the one before."""
+"""Timeout of a DNS server's first reply. Each retry has about twice the time of the one before."""
 _MIN_TOTAL_SECONDS = 4.0
-"""For a server that was fast before, c-ares shortens the first timeout to as little as 250 ms. A name that the server
-must look up itself takes longer, so it is asked again until at least this much time has passed."""
+"""If a server was fast before, c-ares shortens the first timeout to as little as 250 ms. A name that the server must
+look up itself takes longer, so it is asked again until at least this much time has passed."""
 _REINIT_AFTER_QUERIES = 5_000
-"""Look-ups after which c-ares clears its cache: 2.4 kB a name, and the guard has its own."""
+"""After this many look-ups c-ares clears its cache, which takes 2.4 kB per name. The guard has a cache of its own."""
 
 
 class UnknownHost(OSError):
@@ -63,7 +63,8 @@ def make_resolver(nameservers: Sequence[str]) -> Resolver:
 
 
 class SystemResolver:
-    """getaddrinfo in its own threads. The loop's default threads are few, and one slow server would block them all."""
+    """getaddrinfo in threads of its own. The default threads of the event loop are few, and one slow server would block
+    them all."""
 
     def __init__(self) -> None:
         threads = max(min(_MAX_THREADS, raise_file_limit() // FILES_PER_THREAD), 1)
@@ -125,8 +126,11 @@ class DnsResolver:
                 self._replace(channel)
 
     def _replace(self, broken: pycares.Channel) -> None:
-        """Continue with a new channel. c-ares may have had no socket, or remember a failure of its servers: the same
-        channel would fail again. Look-ups that wait for the old one are cancelled, and repeated."""
+        """Continue with a new channel.
+
+        c-ares may have had no socket, or may remember a failure of its servers, so the same channel would fail again.
+        Look-ups that wait for the old channel are cancelled, and repeated.
+        """
         if self._channel is broken:
             with suppress(self._channel_error):  # no file descriptor is left for a new one
                 self._channel = self._new_channel()
@@ -154,7 +158,7 @@ class DnsResolver:
                 answer.set_exception(OSError(None, self._error_text(error or 0)))
 
         def receive(result: AddrInfoResult | None, error: int | None) -> None:
-            """Called in the thread of c-ares, or at once in ours; the loop may be gone when the channel is closed."""
+            """Called in the thread of c-ares, or at once in ours. The loop may be closed when the channel is closed."""
             if not loop.is_closed():
                 loop.call_soon_threadsafe(hand_over, result, error)
 

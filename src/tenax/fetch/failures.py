@@ -1,6 +1,6 @@
 """Translates errors of the system and the parser into failures, in this one place.
 
-The messages are short and contain no address: an error must not reveal what the guard has seen.
+The messages are short and contain no address, because an error must not reveal what the guard has seen.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TIMEOUTS = frozenset({FailureKind.TIMEOUT_HEADERS, FailureKind.TIMEOUT_BODY, Fa
 
 
 def failure_from_error(error: Exception, *, in_body: bool = False) -> Failed:
-    """The failure that this error means."""
+    """The failure that this error stands for."""
     match error:
         case ssl.SSLError() if are_files_used_up():
             return file_limit_failure()  # certificates are files, and a failure to open one is not reported
@@ -64,12 +64,12 @@ def truncated_failure() -> Failed:
 
 
 def file_limit_failure() -> Failed:
-    """Our failure, not the host's; it must not use up an attempt of the URL either."""
+    """The failure if no file descriptor was left. It is ours, not the host's, and uses up no attempt of the URL."""
     return _site_wide_failure(_FILE_LIMIT_REASON, FailureKind.INTERNAL)
 
 
 def is_file_limit_failure(failed: Failed) -> bool:
-    """Whether it is the failure above, also with an extended message."""
+    """Whether this is the failure above, also if its message was extended."""
     return failed.kind is FailureKind.INTERNAL and _FILE_LIMIT_REASON in failed.why
 
 
@@ -87,7 +87,7 @@ def _connect_failure(error: OSError) -> Failed:
         return _site_wide_failure("no connection: timed out", FailureKind.TIMEOUT_CONNECT)
     if code in _RESET_ERRNOS or (code is None and isinstance(error, ConnectionError)):
         return reset_failure()
-    # Not `str(error)`: the loop adds the address to it.
+    # Not `str(error)`, because the loop adds the address to it.
     words = os.strerror(code).lower() if code is not None and code > 0 else "no connection"
     return _site_wide_failure(words, FailureKind.CONNECT)
 
@@ -102,7 +102,7 @@ def _site_wide_failure(why: str, kind: FailureKind) -> Failed:
 
 
 def _clean_text(words: str) -> str:
-    """One short line: the other side may have written part of it."""
+    """One short line, because the other side may have written part of it."""
     return "".join(char if char.isprintable() else " " for char in words)[:160].strip()
 
 
@@ -110,7 +110,7 @@ def _clean_text(words: str) -> str:
 
 
 def is_local_failure(failed: Failed) -> bool:
-    """Whether a proxy or the browser failed, not the host: nothing was learned about the host."""
+    """Whether a proxy or the browser failed, not the host. Then nothing was learned about the host."""
     return failed.kind is FailureKind.PROXY or (failed.kind is FailureKind.INTERNAL and failed.is_site_wide)
 
 
@@ -130,7 +130,7 @@ def body_limit_setting(task: Task) -> str:
 
 
 def add_setting_advice(failed: Failed, origin: str, body_limit: str = "fetch.max_body_bytes") -> Failed:
-    """The same failure; if a setting would prevent it, it names the setting."""
+    """The same failure. If a setting would prevent it, the message names the setting."""
     if failed.kind is FailureKind.TOO_LARGE:
         advice = f"`{body_limit}`"
     elif failed.kind is FailureKind.TLS and "certificate" in failed.why:

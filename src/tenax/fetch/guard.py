@@ -27,14 +27,14 @@ MAX_NAMES = 20_000
 FAILED_LOOKUP_TTL_SECONDS = 1.0
 """A failed look-up is not repeated within this time."""
 MIN_TTL_SECONDS = 1.0
-"""An address is pinned for at least this long, even with a TTL of 0, which is typical of DNS rebinding."""
+"""An address is pinned for at least this long, even with a TTL of 0, which is typical of DNS rebinding attacks."""
 
 _HOST_NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?")
 _NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)\.?")
 
 
-# The URL parser has already normalized it. This only ensures that it is unambiguous: no userinfo, no backslash, no
-# blank, nothing that a second parser could take for the end of the host.
+# The URL parser has already normalized the URL. This pattern only ensures that it is unambiguous: no user or password,
+# no backslash, no blank, nothing that a second parser could take for the end of the host.
 _PLAIN_URL = re.compile(r"(https?)://([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?([/?][\x21-\x7e]*)?")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -48,7 +48,7 @@ class Origin(NamedTuple):
 
     @property
     def authority(self) -> str:
-        """As in the Host header: the port only if it is not the scheme's default."""
+        """As in the Host header: with the port only if it is not the default of the scheme."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -117,14 +117,16 @@ class Guard:
             self.allow_origin(origin)
 
     def allow_origin(self, origin: str) -> None:
-        """Allow a seed typed by a person: exactly this scheme, host and port, whatever its address."""
+        """Allow a seed that a person typed: exactly this scheme, host and port, whatever its address is."""
         typed = parse_origin(origin)
         if typed is not None:
             self._seed_origins.add(typed)
 
     async def check(self, origin: Origin, timeout_seconds: float) -> tuple[str, ...] | Refused | Failed:
-        """The addresses to which a connection for this origin may be made now, or why none may. The timeout is for a
-        look-up."""
+        """The addresses to which a connection for this origin may be made now, or why none may be made.
+
+        The timeout is that of a look-up.
+        """
         _, host, port = origin
         is_typed = origin in self._seed_origins
         if port not in self._ports and not is_typed:
@@ -150,7 +152,7 @@ class Guard:
         return Refused(f"guard: {host} leads to an address that is not public")
 
     def classify_address(self, origin: Origin, peer_address: str) -> AddressClass:
-        """The class of the address that a connection for this origin was made to."""
+        """The class of the address to which a connection for this origin was made."""
         literal = _parse_literal(peer_address)
         if literal is None:
             return ""
@@ -161,9 +163,9 @@ class Guard:
         return "typed" if origin in self._seed_origins else ""
 
     async def resolve_proxy(self, host: str) -> tuple[str, ...]:
-        """The addresses of a proxy: the configuration may name a proxy at any address.
+        """The addresses of a proxy. The configuration may name a proxy at any address.
 
-        Cached like other names. Raises `OSError`.
+        They are cached like other names. Raises `OSError`.
         """
         if _parse_literal(host) is not None:
             return (host,)
@@ -194,7 +196,7 @@ class Guard:
             answer = self._check_addresses(await self._resolver.resolve(host))
         except OSError as error:
             if is_out_of_files(error) or are_files_used_up():
-                # The resolver could not ask; such a result is not cached.
+                # The resolver could not send the query. Such a result is not cached.
                 return self._failed_resolution(file_limit_failure())
             answer = self._failed_resolution(_lookup_failure(error))
         self._resolutions.pop(host, None)
@@ -215,7 +217,8 @@ class Guard:
 
 def _lookup_failure(error: OSError) -> Failed:
     if isinstance(error, UnknownHost):
-        # Not a failure of the host, since there is none: the URL is wrong, and may become a dead letter.
+        # This is not a failure of the host, because there is no such host. The URL is wrong, and may become a dead
+        # letter.
         return Failed("no such host", FailureKind.DNS)
     why = f"the name look-up failed: {error.strerror}" if error.strerror else "the name look-up failed"
     return Failed(why, FailureKind.DNS, is_site_wide=True)
@@ -228,7 +231,8 @@ def _parse_literal(host: str) -> Address | None:
 
 @lru_cache(maxsize=8192)
 def _is_host_name(host: str) -> bool:
-    """Names only. `127.1`, `0x7f.1` and `2130706433` are addresses to a resolver, so they are not accepted as names."""
+    """Whether this is a name. A resolver takes `127.1`, `0x7f.1` and `2130706433` for addresses, so they do not count
+    as names."""
     if len(host) > 253 or _HOST_NAME.fullmatch(host) is None:
         return False
     return _NUMBER.fullmatch(host.removesuffix(".").rpartition(".")[2]) is None

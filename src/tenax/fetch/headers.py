@@ -15,7 +15,7 @@ from tenax.urls.normalize import MAX_HREF_CHARS
 _Default = TypeVar("_Default")
 HeaderPairs: TypeAlias = tuple[tuple[str, str], ...]
 Profile: TypeAlias = Literal["honest", "browser"]
-"""How we identify ourselves: by our own name, or as a browser."""
+"""How we identify ourselves: by our own name or as a browser."""
 
 ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ACCEPT_LANGUAGE: Final = "en,*;q=0.5"
@@ -24,7 +24,7 @@ ACCEPT_ENCODING: Final = "gzip, deflate, br, zstd"
 
 BROWSER_VERSION: Final = 120
 """The Chrome version of the browser headers; a transport that can imitate its handshake should."""
-# In the order in which that Chrome sends them.
+# In the order in which that version of Chrome sends them.
 _BROWSER_HEADERS: Final[HeaderPairs] = (
     ("Cache-Control", "no-cache"),
     (
@@ -45,7 +45,7 @@ _MAX_VALIDATOR_CHARS: Final = 1024
 MAX_CONTENT_TYPE_CHARS: Final = 1000
 """Maximum stored length of a Content-Type, as of any other header."""
 MAX_VALUE_CHARS: Final = 8192
-"""Maximum length of a value in a response; longer ones are cut. Servers rarely send or accept more in one line."""
+"""Maximum length of a value in a response. Longer values are cut. Servers rarely send or accept more in one line."""
 _LOCATION_NAME: Final = "location"
 _COMMON_NAMES: Final = {
     spelling.encode(): name.lower()
@@ -57,7 +57,7 @@ _COMMON_NAMES: Final = {
     )
     for spelling in (name, name.lower())
 }
-"""As most servers write them: a look-up is faster than decoding."""
+"""Names as most servers write them. A look-up is faster than decoding."""
 
 
 def default_headers(fetch: FetchConfig) -> HeaderPairs:
@@ -77,14 +77,14 @@ def default_headers(fetch: FetchConfig) -> HeaderPairs:
 
 
 class SiteHeaders:
-    """The headers of sites with their own settings."""
+    """The headers of sites that have settings of their own."""
 
     def __init__(self, default_site: SiteConfig) -> None:
         self._default_site = default_site
         self._headers: dict[int, HeaderPairs] = {}
 
     def get(self, site: SiteConfig) -> HeaderPairs:
-        """Empty if those of the crawl apply."""
+        """The headers of this site; empty if those of the crawl apply."""
         if site is self._default_site:
             return ()
         headers = self._headers.get(id(site))
@@ -94,7 +94,8 @@ class SiteHeaders:
 
 
 def robot_names(fetch: FetchConfig) -> frozenset[str]:
-    """Names under which a robots.txt or a page's robots rules may address us: the name that we send, and our own."""
+    """The names by which a robots.txt, or the robots rules of a page, may address us: the name that we send, and our
+    own."""
     return _robot_names(fetch.profile, fetch.user_agent, fetch.contact)
 
 
@@ -108,7 +109,7 @@ def _robot_names(profile: Profile, user_agent: str, contact: str) -> frozenset[s
 def conditional_headers(stored_copy: StoredCopy | None) -> HeaderPairs:
     """Headers that request the page only if it differs from the stored copy.
 
-    The site wrote these values: one that does not fit into a header is not sent.
+    The site wrote these values. A value that does not fit into a header is not sent.
     """
     if stored_copy is None:
         return ()
@@ -130,10 +131,10 @@ def _is_sendable(text: str) -> bool:
 
 
 class Headers(Mapping[str, str]):
-    """The headers of a response, with case-insensitive look-up.
+    """The headers of a response, with look-ups that ignore case.
 
-    Bytes that are not UTF-8 become surrogates, as in file names: nothing is lost and nothing fails. A value is cut at
-    `MAX_VALUE_CHARS`; a Location may be as long as a crawl's longest URL, and is cut after that.
+    Bytes that are not UTF-8 become surrogates, as in file names, so nothing is lost and nothing fails. A value is cut
+    at `MAX_VALUE_CHARS`. A Location may be as long as the longest URL of a crawl, and is cut after that.
     """
 
     __slots__ = ("_values",)
@@ -152,7 +153,7 @@ class Headers(Mapping[str, str]):
         self._values = values
 
     def __getitem__(self, name: str) -> str:
-        """The first value if a name occurs several times."""
+        """The first value, if a name occurs several times."""
         return self._values[name.lower()][0]
 
     @overload
@@ -171,7 +172,7 @@ class Headers(Mapping[str, str]):
 
     @property
     def content_type(self) -> str:
-        """As sent, cut at the maximum length; invalid bytes are replaced, because it is stored."""
+        """The Content-Type as sent, cut at the maximum length. Invalid bytes are replaced, because it is stored."""
         return _clean_content_type(self.get("Content-Type", ""))
 
     def lists(self) -> Iterable[tuple[str, list[str]]]:
@@ -179,7 +180,7 @@ class Headers(Mapping[str, str]):
         return self._values.items()
 
     def single_values(self) -> dict[str, str] | None:
-        """Every name in lower case, in order, with its value; None if a name occurs several times."""
+        """Every name in lower case with its value, in order; None if a name occurs several times."""
         if max(map(len, self._values.values()), default=1) > 1:
             return None
         return {name: values[0] for name, values in self._values.items()}
@@ -204,14 +205,14 @@ class Framing(Value, frozen=True):
     """The length of the body, and its encoding."""
 
     content_coding: str
-    """All codings in the order they were applied, for `tenax.fetch.bodies`."""
+    """All codings in the order in which they were applied, for `tenax.fetch.bodies`."""
     length: int | None = None
-    """Announced bytes on the wire; None if a zero-length chunk or the end of the connection ends the body."""
+    """The announced bytes on the wire; None if a zero-length chunk, or the end of the connection, ends the body."""
     is_ended_by_close: bool = False
 
 
 def parse_framing(headers: Headers) -> Framing | Failed:
-    """Of a response with a body. Several headers with one name are one list, as the RFC says."""
+    """The framing of a response with a body. Several headers with one name are one list, as the RFC says."""
     content_coding = headers.get_joined("content-encoding")
     transfer = headers.get_joined("transfer-encoding")
     if transfer:
@@ -230,7 +231,8 @@ def parse_framing(headers: Headers) -> Framing | Failed:
 
 
 def _parse_transfer_encoding(content_coding: str, codings: list[str]) -> Framing | Failed:
-    """Only `chunked` is accepted, which delimits the body: so it must be the last coding, and occur once."""
+    """The framing by Transfer-Encoding. Only `chunked` is accepted. It delimits the body, so it must be the last
+    coding, and occur once."""
     is_chunked = codings[-1] == "chunked"
     others = codings[: len(codings) - is_chunked]
     if "chunked" in others:

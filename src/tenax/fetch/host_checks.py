@@ -1,6 +1,6 @@
-"""What a host is asked before its pages: its robots.txt, and after an outage whether it is up.
+"""What is requested from a host before its pages: its robots.txt, and after an outage whether it is up.
 
-Either ends the visit, and the task goes back until the host's next request.
+Either request ends the visit, and the task goes back until the host's next request.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class HostChecks:
     async def probe(
         self, host: HostRecord, site: SiteConfig, send_by: float, reservation: MemoryReservation | None
     ) -> FetchResult:
-        """Send one HEAD to the root. Any response except that of a broken server means that the host is up."""
+        """Send one HEAD to the root. Any response means that the host is up, except that of a broken server."""
         transport = self._transports.choose(host)
         timeout = min(PROBE_TIMEOUT_SECONDS, site.fetch.total_timeout_seconds)
         request = Request(
@@ -96,7 +96,7 @@ class HostChecks:
         if isinstance(answer, (Refused, Deferred)) or (isinstance(answer, Failed) and is_local_failure(answer)):
             return FetchResult(answer, now, requests, transport)
         if isinstance(answer, Failed) and is_unknown_host(answer):
-            # Nothing to remember: there is no host to back off from.
+            # Nothing is remembered, because there is no host to back off from.
             return FetchResult(answer, now, requests, transport)
         result = RobotsUnreachable(answer.why) if isinstance(answer, Failed) else answer
         copy = make_robots_copy(result, host.robots, site.politeness, now)
@@ -118,9 +118,10 @@ class HostChecks:
         send_by: float,
         reservation: MemoryReservation | None,
     ) -> tuple[RobotsResult | Failed | Refused | Deferred, int]:
-        """Follow the file's redirects, across hosts too (RFC 9309, 2.3.1.2), within each host's rate limit.
+        """Follow the redirects of the file, also to other hosts (RFC 9309, 2.3.1.2), within the rate limit of each
+        host.
 
-        Each host is requested by its own settings: those of the first do not apply to the others.
+        Each host is requested with its own settings.
         """
         origin, url = host.origin, f"{host.origin}/robots.txt"
         chain: tuple[Hop, ...] = ()
@@ -129,7 +130,7 @@ class HostChecks:
         while True:
             is_own = origin == host.origin
             here = site if is_own else self._sites.for_origin(origin)
-            # There is no record of a host met only by redirect: it has its configured rate.
+            # A host that is met only by a redirect has no record, so it has its configured rate.
             keeper = host if is_own else HostRecord(origin=origin, domain="")
             pace = FOLLOWUP_PACE if origin in visited else request_pace(keeper, here, is_followup=bool(chain))
             visited.add(origin)
@@ -174,5 +175,5 @@ class HostChecks:
 
 
 def _is_up(result: RobotsResult) -> bool:
-    """Whether the host answered, and not as a broken server."""
+    """Whether the host responded, and not as a broken server."""
     return not isinstance(result, RobotsUnreachable) and result.status < 500

@@ -67,7 +67,7 @@ log = logger(__name__)
 
 
 class Pipeline:
-    """Fetches tasks; used by many visits at once."""
+    """Fetches tasks. Used by many visits at the same time."""
 
     def __init__(self, transports: Transports, clock: Clock, sites: Sites, options: NormalizeOptions) -> None:
         self._transports = transports
@@ -84,11 +84,11 @@ class Pipeline:
 
     @property
     def max_concurrent_visits(self) -> int:
-        """As many visits as there are file descriptors for."""
+        """The number of visits for which there are file descriptors."""
         return self._transports.max_concurrent_visits
 
     def defer_for_file_limit(self) -> Deferred:
-        """Defer a visit that found no file descriptor left, and reduce concurrency."""
+        """Defer a visit that found no file descriptor left, and allow fewer visits."""
         return self._transports.defer_for_file_limit()
 
     async def share_backoff(self, host: HostRecord, site: SiteConfig) -> None:
@@ -110,7 +110,7 @@ class Pipeline:
     ) -> FetchResult:
         """Do the next step of the task: fetch robots.txt, probe the host, or fetch the page itself.
 
-        No request is sent at `send_by` or later. `reservation` counts the memory of the body and is closed by the
+        No request is sent at `send_by` or later. `reservation` counts the memory of the body, and is closed by the
         caller; None: not counted.
         """
         now = self._clock.now()
@@ -141,12 +141,13 @@ class Pipeline:
         send_by: float,
         reservation: MemoryReservation | None,
     ) -> FetchResult:
-        """Fetch the page. A redirect to another spelling of the same URL is followed here; any other ends the visit."""
+        """Fetch the page. A redirect to another spelling of the same URL is followed here; any other redirect ends the
+        visit."""
         transport = self._transports.choose(host, task.transport)
         url, own = task.url, tuple[Hop, ...]()
         while True:
             request = self._page_request(url, task, stored_copy, site, send_by, reservation)
-            # The second spelling needs no permit of its own: the host itself asked for it.
+            # The second spelling needs no permit of its own, because the host itself asked for it.
             pace = FOLLOWUP_PACE if own else request_pace(host, site)
             answer = await self._transports.get(transport, request, pace)
             if isinstance(answer, Failed):
@@ -182,7 +183,7 @@ class Pipeline:
             and answer.status not in REDIRECT_STATUSES
             and not self._is_same_url(answer.url, request.url)
         ):
-            return None  # the browser navigated: the content belongs to another URL, with its own rules
+            return None  # the browser navigated, so the content belongs to another URL, with its own rules
         outcome = response_outcome(answer, site.fetch.max_retry_after_seconds)
         if isinstance(outcome, Unchanged) and (
             stored_copy is None or not _has_stored_content(stored_copy) or not request.headers
@@ -206,7 +207,7 @@ class Pipeline:
         fetch = site.fetch
         return Request(
             url,
-            # One byte more than is read, so that the reader can see that it was cut.
+            # One byte more than is read, so that the reader can see that the body was cut.
             site.discovery.max_sitemap_bytes + 1 if task.is_url_list else fetch.max_body_bytes,
             fetch.total_timeout_seconds,
             conditional_headers(stored_copy) if stored_copy is not None and not task.is_unconditional else (),
@@ -259,7 +260,7 @@ class VisitResult(NamedTuple):
     """The record of the host that the visit updated."""
     host_after: HostRecord
     host: HostRecord
-    """The latest record of the host: another visit may have updated it since."""
+    """The latest record of the host. Another visit may have updated it since then."""
     plan: Plan
 
 
@@ -280,7 +281,7 @@ class Visitor:
     ) -> VisitResult:
         """End the visit with this outcome: update the host by the rule, share its backoff, and plan the task.
 
-        The latest record of the host is updated, not `known`, the one that the visit began with.
+        The latest record of the host is updated, not `known`, with which the visit began.
         """
         end = self.visit_end(task, answer, outcome)
         before = self.hosts.get(task.origin) or known
@@ -305,7 +306,7 @@ class Visitor:
         return VisitResult(end, before, after, latest, plan_task(task, end, latest.next_at))
 
     def internal_failure(self, task: Task, error: Exception) -> FetchResult:
-        """The result of a visit that ended with an exception of ours. To be finished with `delay_host`."""
+        """The result of a visit that ended with an exception in our code. Finish the visit with `delay_host`."""
         if is_out_of_files(error):
             outcome: Outcome = self.pipeline.defer_for_file_limit()
         else:
@@ -315,6 +316,6 @@ class Visitor:
 
 
 def delay_host(host: HostRecord, end: VisitEnd) -> HostRecord:
-    """Delay the next request to the host by its pace. Nothing else changes, as the host is not to blame."""
+    """Delay the next request to the host by its pace. Nothing else changes, because the host is not at fault."""
     next_at = end.answer.answered_at + pace_seconds(host, end.site.politeness)
     return msgspec.structs.replace(host, next_at=max(host.next_at, next_at))

@@ -1,4 +1,5 @@
-"""Before a request: whether the URL is requested at all, a stored copy is enough, and the host may be requested now."""
+"""Before a request: whether the URL is requested at all, whether a stored copy is enough, and whether the host may be
+requested now."""
 
 from __future__ import annotations
 
@@ -23,11 +24,11 @@ from tenax.urls.normalize import NormalizeOptions, normalize
 
 
 class FetchRobots(Value, frozen=True):
-    """Its robots.txt is unknown or too old."""
+    """The robots.txt of the host is unknown or too old."""
 
 
 class ProbeHost(Value, frozen=True):
-    """It was down: a probe must show that it is up before any page is requested."""
+    """The host was down. A probe must show that it is up before any page is requested."""
 
 
 PolicyStep: TypeAlias = FetchRobots | ProbeHost | Deferred | Refused
@@ -39,8 +40,7 @@ def next_policy_step(task: Task, host: HostRecord, now: float, names: frozenset[
         return Deferred(host.next_at, host.backoff_reason)  # another visit began a backoff since this one was claimed
     robots = host.robots
     if should_probe(host):
-        # While its robots.txt is unreachable nothing else may be requested; that request also shows whether the host is
-        # up.
+        # While robots.txt is unreachable nothing else may be requested. That request also shows whether the host is up.
         return FetchRobots() if robots is not None and robots.verdict is RobotsVerdict.UNREACHABLE else ProbeHost()
     if robots is None or robots.expires_at <= now:
         return FetchRobots()
@@ -54,8 +54,10 @@ def next_policy_step(task: Task, host: HostRecord, now: float, names: frozenset[
 def cached_outcome(
     task: Task, stored_copy: StoredCopy | None, cache: CacheConfig, now: float, canonical: CanonicalCopy | None = None
 ) -> Unchanged | None:
-    """The outcome if a stored copy is used, of this URL or of a page that names it as canonical; None if a request is
-    needed."""
+    """The outcome if a stored copy is used; None if a request is needed.
+
+    The copy is that of this URL, or of a page that names this URL as its canonical URL.
+    """
     if task.is_unconditional:
         return None
     if stored_copy is not None and stored_copy.kind is not None:
@@ -84,7 +86,7 @@ def may_use_canonical_copy(task: Task, stored_copy: StoredCopy | None, cache: Ca
 
 
 def is_usable_copy(stored_copy: StoredCopy, cache: CacheConfig, now: float) -> bool:
-    """By the maximum age of its kind, else of all pages, else by `prefer_cache`."""
+    """Whether the copy may be used: by the maximum age of its kind, else of all pages, else by `prefer_cache`."""
     max_age = max_age_seconds(stored_copy.kind, cache)
     if max_age >= 0:
         return now - stored_copy.fetched_at <= max_age
@@ -114,7 +116,7 @@ _MISSING_STATUSES = frozenset({404, 410})
 def request_refusal(
     task: Task, stored_copy: StoredCopy | None, cache: CacheConfig, options: NormalizeOptions, now: float
 ) -> Refused | None:
-    """Why it is not requested, or None. The database has already ensured that it is new and in scope."""
+    """Why the URL is not requested, or None. The database has already ensured that the URL is new and in scope."""
     target = normalize(task.url, None, options)
     if target is None:
         return Refused("url: not a URL that can be asked for")

@@ -12,12 +12,12 @@ from tenax.errors import ConfigError
 from tenax.model import Value
 
 MAX_HOSTS = 100_000
-"""Maximum hosts with stored state; the least recently updated are removed first."""
+"""Maximum hosts with stored state. The least recently updated one is removed first."""
 FIRST_BACKOFF_SECONDS = 5.0
 BACKOFF_FACTOR = 4.0
-"""The backoff of a host that no proxy reaches grows by this factor each time."""
+"""If no proxy reaches a host, its backoff grows by this factor each time."""
 MAX_SUSPECTED_PROXIES = 3
-"""A failure that may be the proxy's or the host's counts as the host's after this many proxies had it."""
+"""A failure may be that of the proxy or of the host. It counts as the host's after this many proxies had it."""
 MAX_CREDENTIAL_BYTES = 255
 """RFC 1929; HTTP would allow more."""
 
@@ -31,7 +31,7 @@ class Proxy(Value, frozen=True):
     """One proxy with its credentials. Neither its name nor its repr contains them."""
 
     name: str
-    """`host:port`; a second one there, for another user, has `#2` after it."""
+    """`host:port`. If another user has the same one, `#2` follows it."""
     scheme: ProxyScheme
     host: str
     port: int
@@ -116,15 +116,15 @@ class ProxyPool:
         self._positions = {proxy: position for position, proxy in enumerate(self.all)}
         self._proxy_by_host: dict[str, Proxy] = {}
         self._backoffs: dict[str, float] = {}
-        """Of hosts that no proxy reached at the last attempt."""
+        """The backoffs of hosts that no proxy reached at the last attempt."""
         self._suspects: dict[str, tuple[Proxy, ...]] = {}
-        """By host, the proxies that failed since its last response, where the fault is not known."""
+        """By host, the proxies that have failed since its last response, if it is not known who is at fault."""
         self._next_position = 0
 
     def choose_proxy(self, host: str, now: float, excluded: Collection[Proxy] = ()) -> Proxy | None:
-        """The proxy for a request to this host: its last one, or the strategy's choice.
+        """The proxy for a request to this host: its last one, or the one that the strategy chooses.
 
-        None: all are banned, or excluded by the caller.
+        None: all proxies are banned, or excluded by the caller.
         """
         suspects = self._suspects.get(host)
         if suspects and self._has_other_free((*excluded, *suspects), now):
@@ -149,7 +149,7 @@ class ProxyPool:
         return False
 
     def record_failure(self, proxy: Proxy, host: str, why: str, now: float) -> bool:
-        """Record a failure; the host gets another proxy. True if it bans this one."""
+        """Record a failure. The host gets another proxy. True if the failure bans this proxy."""
         state = self._states[proxy]
         state.failures_in_a_row += 1
         if state.failures_in_a_row >= self._config.ban_failures:
@@ -158,7 +158,8 @@ class ProxyPool:
         return False
 
     def record_suspicion(self, proxy: Proxy, host: str, now: float) -> bool:
-        """Record a failure that may be this proxy's or the host's. True: try another proxy; False: it is the host's."""
+        """Record a failure that may be that of the proxy or of the host. True: try another proxy. False: it is the
+        host's."""
         suspects = (*self._suspects.get(host, ()), proxy)
         if len(suspects) >= MAX_SUSPECTED_PROXIES or not self._has_other_free(suspects, now):
             self._suspects.pop(host, None)
@@ -171,9 +172,9 @@ class ProxyPool:
         return status in self._config.ban_statuses
 
     def host_backoff_seconds(self, host: str) -> float:
-        """The backoff of a host that every proxy declined to reach, up to the duration of a ban.
+        """The backoff of a host that every proxy declined to reach, at most the duration of a ban.
 
-        If all proxies agree, the host is at fault and none of them is blamed: otherwise a few dead hosts would ban
+        If all proxies agree, the host is at fault and none of them is banned. Otherwise a few dead hosts would ban
         every proxy.
         """
         backoff_seconds = min(
@@ -187,7 +188,7 @@ class ProxyPool:
         return min(state.banned_until for state in self._states.values())
 
     def unavailable_reason(self) -> str:
-        """The reason for a wait until then."""
+        """The reason to wait until the first ban ends."""
         shown = [f"{proxy.name} ({self._states[proxy].why})" for proxy in self.all[:_MAX_SHOWN_BANS]]
         more = len(self.all) - len(shown)
         return f"every proxy is banned: {', '.join(shown)}{f' and {more} more' if more else ''}"
@@ -207,7 +208,7 @@ class ProxyPool:
             case "random":
                 return free[min(int(self._draw() * len(free)), len(free) - 1)]
             case "round-robin":
-                # The next in the configured order, so that a banned one keeps its position.
+                # The next one in the configured order, so that a banned proxy keeps its position.
                 count = len(self.all)
                 proxy = min(free, key=lambda proxy: (self._positions[proxy] - self._next_position) % count)
                 self._next_position = self._positions[proxy] + 1
@@ -246,7 +247,7 @@ class ProxyPools:
         self._states: dict[Proxy, _ProxyState] = {}
 
     def for_host(self, host: str) -> ProxyPool | None:
-        """None if requests to this host are direct."""
+        """The pool of this host; None if requests to the host are direct."""
         section = self._section_for_host(host)
         if not section.urls:
             return None
@@ -257,7 +258,7 @@ class ProxyPools:
 
 
 def build_proxy_pools(sites: Sites, draw: Callable[[], float]) -> ProxyPools | None:
-    """The pools of a config; None if no site has a proxy. Raises `ConfigError`, only here."""
+    """The pools of a config; None if no site has a proxy. Raises `ConfigError`; the other methods do not."""
     sections = [site.proxy for site in sites]
     for section in sections:
         parse_proxies(section.urls)

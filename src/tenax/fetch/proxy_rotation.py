@@ -15,13 +15,14 @@ from tenax.fetch.proxies import Proxy, ProxyPool, ProxyPools
 from tenax.logs import logger
 from tenax.model import Deferred, Failed, FailureKind
 
-# Nothing, or not everything, arrived: the fault of the host or the proxy. Several in a row count against the proxy.
+# Nothing arrived, or not everything. Either the host or the proxy is at fault. Several in a row count against the
+# proxy.
 _TRANSFER_FAILURES = frozenset({
     FailureKind.RESET, FailureKind.TRUNCATED, FailureKind.TIMEOUT_CONNECT, FailureKind.TIMEOUT_HEADERS,
     FailureKind.TIMEOUT_BODY, FailureKind.TIMEOUT_TOTAL,
 })  # fmt: skip
 _GATEWAY_STATUSES = frozenset({502, 504})
-"""Statuses of a proxy that does not reach the host, or of a gateway of the host."""
+"""Statuses of a proxy that does not reach the host, or of a gateway in front of the host."""
 
 T = TypeVar("T")
 ProxiedResult: TypeAlias = Response | Failed
@@ -36,7 +37,7 @@ class ProxyRotation:
         self._clock = clock
 
     def pool_for_host(self, host: str) -> ProxyPool | None:
-        """None if requests to this host are direct."""
+        """The pool of this host; None if requests to the host are direct."""
         return self._pools.for_host(host) if self._pools is not None else None
 
     async def get(
@@ -48,10 +49,10 @@ class ProxyRotation:
         carry: Callable[[Proxy, str], Awaitable[Response | Failed | Deferred]],
         forwards: Callable[[Proxy], bool] = lambda _: False,
     ) -> Response | Failed | Deferred:
-        """One request through the first proxy that accepts it; the result is recorded for that proxy.
+        """Send one request through the first proxy that accepts it. The result is recorded for that proxy.
 
-        If the fault may be the proxy's, another is tried, and if they agree the host is at fault. `carry` may raise
-        `ProxyError` and `TunnelError`. `forwards`: whether the proxy forwards responses, and so may send one of its
+        If the proxy may be at fault, another one is tried. If they agree, the host is at fault. `carry` may raise
+        `ProxyError` and `TunnelError`. `forwards` says whether a proxy forwards responses, and so may send one of its
         own; a request through a tunnel is not sent twice.
         """
         broken: set[Proxy] = set()
@@ -98,7 +99,8 @@ class ProxyRotation:
             self.record_failure(pool, proxy, host, _describe_result(result))
 
     def _blame_host(self, pool: ProxyPool, host: str, suspects: list[tuple[Proxy, ProxiedResult]]) -> ProxiedResult:
-        """No proxy had a better result: the host is at fault. A response that several delivered bans none of them."""
+        """No proxy had a better result, so the host is at fault. A response that several proxies delivered bans none of
+        them."""
         proxy, result = suspects[-1]
         if len(suspects) == 1:
             return self._record_result(pool, proxy, host, result)
@@ -108,7 +110,7 @@ class ProxyRotation:
         return result if isinstance(result, Response) else _add_proxy_name(result, proxy)
 
     def _fail_undecided(self, pool: ProxyPool, host: str, suspects: list[tuple[Proxy, ProxiedResult]]) -> Failed:
-        """No time is left to try another proxy; the next visit does. Until then only proxies are blamed."""
+        """No time is left to try another proxy; the next visit does. Until then only the proxies are blamed."""
         for other, result in suspects:
             self.record_failure(pool, other, host, _describe_result(result))
         proxy, result = suspects[-1]
@@ -123,11 +125,11 @@ class ProxyRotation:
         reach: Callable[[Proxy, str], Awaitable[T]],
         excluded: Sequence[Proxy] = (),
     ) -> tuple[Proxy, T] | Failed | Deferred:
-        """The result of `reach` for the first proxy that raises no `ProxyError`; none is tried twice.
+        """The result of `reach` for the first proxy that raises no `ProxyError`. No proxy is tried twice.
 
-        `reach` gets a proxy and the checked address to connect to. `deadline` is in the loop's time.
+        `reach` gets a proxy and the checked address to connect to. `deadline` is in the time of the event loop.
         """
-        # Proxies do not say whether they support IPv6. Each further one tries the host's next address.
+        # Proxies do not say whether they support IPv6. So each further proxy tries the next address of the host.
         near = sorted(addresses, key=lambda address: ":" in address)
         tried = list(excluded)
         declined: list[tuple[Proxy, str]] = []
@@ -160,13 +162,13 @@ class ProxyRotation:
             log.warning("proxy banned", proxy=proxy.name, why=f"{host} answered {status}")
 
     def record_failure(self, pool: ProxyPool, proxy: Proxy, host: str, why: str) -> None:
-        """Record that nothing arrived through it, or not everything."""
+        """Record that nothing arrived through this proxy, or not everything."""
         if pool.record_failure(proxy, host, why, self._clock.now()):
             log.warning("proxy banned", proxy=proxy.name, why=why)
 
 
 def _is_suspect(result: ProxiedResult, pool: ProxyPool) -> bool:
-    """Whether the response may be the proxy's own."""
+    """Whether the response may come from the proxy itself."""
     if isinstance(result, Response):
         return pool.is_ban_status(result.status) or result.status in _GATEWAY_STATUSES
     return result.kind in _TRANSFER_FAILURES or result.kind is FailureKind.BAD_RESPONSE

@@ -1,6 +1,6 @@
-"""What follows from the end of a visit: the host's new record, and the plan of the task.
+"""What the end of a visit leads to: the new record of the host, and the plan of the task.
 
-A task is done, retried later or by another transport, or becomes a dead letter.
+A task is done, is retried later or by another transport, or becomes a dead letter.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tenax.model import (
     TransportKind,
 )
 
-# A reset often means that the host recognises our TLS handshake and refuses it. (`fetch.fallbacks` gives the order.)
+# A reset often means that the host recognizes our TLS handshake and refuses it. (`fetch.fallbacks` gives the order.)
 _FALLBACKS_AFTER_FAILURE = {FailureKind.RESET: frozenset({TransportKind.CURL, TransportKind.BROWSER})}
 # A page without content yet, such as "enable JavaScript", may have some in a browser.
 _FALLBACKS_AFTER_SOFT_REJECTION = frozenset({TransportKind.BROWSER})
@@ -77,13 +77,13 @@ def _useful_transports(outcome: Outcome) -> frozenset[TransportKind]:
             return frozenset()
 
 
-# Responses: the site has answered, and there is nothing left to try.
+# The site has responded, and there is nothing left to try.
 _FINAL_KINDS = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
-# URLs that a person named, and may want at once after allowing them in the guard.
+# A person named these URLs, and may want them at once after the guard allows them.
 _USER_SOURCES = frozenset({Source.SEED, Source.REPLAY})
-# Another run may allow it: a setting settles nothing for good.
+# Another run may allow these URLs: a setting never settles a URL.
 _SETTING_REASONS = ("guard:", "rules:", "facets:", "series:", "robots:")
-# A retry would give the same result; a person may replay it.
+# A retry would give the same result. A person may replay the URL.
 _PERMANENT_KINDS = frozenset(
     {
         FailureKind.CLIENT_ERROR,
@@ -110,9 +110,10 @@ def update_host(host: HostRecord, end: VisitEnd) -> HostRecord:
 
 
 def plan_task(task: Task, end: VisitEnd, host_next_at: float) -> Plan:
-    """The plan for the task after a visit. `host_next_at` is the time of the host's next request, as known after it.
+    """The plan for the task after a visit. `host_next_at` is the time of the host's next request, as known after the
+    visit.
 
-    A task keeps what it was found to need, a transport or the whole page, until a visit shows otherwise.
+    If a task was found to need a transport or the whole page, it keeps this until a visit shows otherwise.
     """
     outcome, site, transport = end.outcome, end.site, end.answer.transport
     match outcome:
@@ -143,7 +144,7 @@ def _plan_after_failure(failed: Failed, task: Task, end: VisitEnd, host_next_at:
     now, site = end.now, end.site
     asked_for = now + allowed_retry_after(failed.retry_after_seconds, site.fetch)
     if (failed.kind is FailureKind.RESET and failed.is_site_wide) or failed.kind is FailureKind.PROXY:
-        # Every transport was tried, or this one is refused; the next round begins with the host's usual one.
+        # Every transport was tried, or this one is refused. The next round begins with the host's usual transport.
         return msgspec.structs.replace(_reschedule(task, max(host_next_at, asked_for)), transport=None)
     if failed.is_site_wide or failed.kind is FailureKind.RATE_LIMITED:
         return _reschedule(task, max(host_next_at, asked_for))

@@ -33,9 +33,9 @@ class Pace(Value, frozen=True):
     max_backoff_seconds: float = 0.0
     """Maximum backoff that a host may request."""
     is_followup: bool = False
-    """The host's previous response asked for this request, in the same visit: it is not delayed."""
+    """The host's previous response asked for this request, in the same visit. It is not delayed."""
     shares_rate_limit: bool = True
-    """False: the rate limit is not shared with other crawls on this machine, only through Redis."""
+    """False: the rate limit is shared only through Redis, not with other crawls on this machine."""
 
 
 FOLLOWUP_PACE = Pace(is_followup=True)
@@ -59,7 +59,7 @@ def request_pace(host: HostRecord, site: SiteConfig, *, is_followup: bool = Fals
 
 
 class Transports:
-    """Used by many visits at once. Owns the guard and the transports, and closes them."""
+    """Sends requests of many visits at the same time. Owns the guard and the transports, and closes them."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Transports:
         request_interval_seconds: float = 0.0,
         files: FileLimit | None = None,
     ) -> None:
-        """`unshared_rate_limiter`: for requests with `shares_rate_limit = False`; None: they use the same one."""
+        """`unshared_rate_limiter` is for requests with `shares_rate_limit = False`; None: they use the same one."""
         self._transports = transports
         self._guard = guard
         self._rate_limiter = rate_limiter
@@ -105,13 +105,13 @@ class Transports:
 
     @property
     def max_concurrent_visits(self) -> int:
-        """As many visits as there are file descriptors for."""
+        """The number of visits for which there are file descriptors."""
         if self._files.is_lowered:
             self._files.recover(self._clock.now())
         return self._files.max_visits
 
     def defer_for_file_limit(self) -> Deferred:
-        """No file descriptor was left: our own failure, so the visit is deferred."""
+        """Defer a visit because no file descriptor was left, which is our own failure."""
         now = self._clock.now()
         self._files.record_exhaustion(self._in_flight, now)
         return Deferred(now + FILE_RETRY_SECONDS, "files: no file descriptor was left; raise `ulimit -n`")
@@ -141,7 +141,7 @@ class Transports:
         addresses = await self._guard.check(target.origin, pace.connect_timeout_seconds)
         if not isinstance(addresses, tuple):
             return addresses
-        # With one connection the permit is held until the response arrives; with several, requests may overlap.
+        # With one connection the permit is held until the response arrives. With several, requests may overlap.
         busy = request.total_timeout_seconds if pace.connections == 1 else 0.0
         permits = (
             Permit(host_key(f"{target.origin.scheme}://{target.origin.authority}"), pace.pace_seconds, busy),
@@ -162,14 +162,14 @@ class Transports:
         if isinstance(answer, Response):
             await rate_limiter.release(permits, answer.answered_at)
             if backoff_seconds := _requested_backoff_seconds(answer, pace):
-                # Other crawls, and this one if it is killed now, must know about it too.
+                # Other crawls must know about the backoff too, and so must this one if it is killed now.
                 await rate_limiter.back_off(permits[0].key, answer.answered_at + backoff_seconds, answer.answered_at)
         else:
             await rate_limiter.release(permits, self._clock.now())
         return answer
 
     async def _send_at_interval(self, transport: Transport, request: Request) -> Response | Failed | Refused | Deferred:
-        """Send at this request's time among all requests of the process."""
+        """Send the request when it is its turn among all requests of the process."""
         if self._interval.seconds:
             async with self._start_lock:
                 if wait := self._interval.wait_seconds(self._clock.now()):
@@ -177,14 +177,14 @@ class Transports:
                 self._interval.mark_started(self._clock.now())
         answer = await transport.get(request)
         if request.reservation is not None:
-            # The time that is left after waiting.
+            # The time that is left after the wait.
             request.reservation.resize(len(answer.body) if isinstance(answer, Response) else 0)
         return answer
 
     async def share_backoff(
         self, origin: str, until: float, pace_seconds: float, *, shares_rate_limit: bool = True
     ) -> None:
-        """Share with all users of the rate limiter: no requests to this host until then, and no faster than this
+        """Tell all users of the rate limiter: no request to this host until then, and no faster than this
         afterwards."""
         if shares_rate_limit or self._unshared_rate_limiter is self._rate_limiter:
             await self._rate_limiter.back_off(host_key(origin), until, self._clock.now(), pace_seconds)

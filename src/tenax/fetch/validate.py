@@ -1,11 +1,11 @@
-"""Whether a response is a page: tells block pages, consent pages and empty shells from short good pages.
+"""Whether a response is a page: distinguishes block pages, consent pages and empty shells from short good pages.
 
-No single sign is enough, because good pages mention captchas and cookies too, and load the scripts of the same vendors.
-Combined are: markup that only a block page has, the headline, phrases that address the visitor, and above all how much
-of the text is left without these. A good page has text of its own.
+No single sign is enough, because good pages mention captchas and cookies too, and load scripts of the same vendors.
+These signs are combined: markup that only a block page has, the headline, phrases that address the visitor, and most of
+all how much text is left without these. A good page has text of its own.
 
-*Hard* means that we are blocked: the host gets a cooldown. *Soft* means that it is no page, but we are not
-blocked; for some reasons a browser may help (`retry.fallback_transport`).
+*Hard* means that the site blocks us: the host gets a cooldown. *Soft* means that the response is not a page, but the
+site does not block us; for some reasons a browser may help (`retry.fallback_transport`).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from tenax.model import TransportKind, Validation, Value
 _STRAIGHT_QUOTES: Final = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("„", '"'), ("\xa0", " "))
 _PUNCTUATION: Final = ".,!?:;\"'()…–"
 _TITLE_SEPARATORS: Final = re.compile(r" [-–—|·:•] |[|·•]")
-# Scripts without spaces between words in which we have phrases.
+# Scripts without spaces between words, for which we have phrases.
 _UNSPACED_SCRIPT: Final = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 
 
 def fold_text(text: str) -> str:
-    """Normalized like the signatures: lower case, straight quotes."""
+    """The text in lower case with straight quotes, like the signatures."""
     text = text.lower()
     if not text.isascii():
         for mark, straight in _STRAIGHT_QUOTES:
@@ -59,7 +59,10 @@ def headline_kind(parts: Iterable[str]) -> BlockKind | None:
 
 
 def find_phrases(text: str) -> list[tuple[str, BlockKind]]:
-    """The phrases in a folded text. Few words are the key of a phrase, so few phrases are searched for."""
+    """The phrases in a folded text.
+
+    Each phrase is found by one of its words, so only few phrases are searched for.
+    """
     keys = _PHRASES_BY_WORD.keys() & set(_split_words(text))
     found = [entry for key in sorted(keys) for entry in _PHRASES_BY_WORD[key] if entry[0] in text]
     if not text.isascii() and _UNSPACED_SCRIPT.search(text):
@@ -76,7 +79,7 @@ def _split_words(text: str) -> list[str]:
 
 
 def _index_phrases(entries: Iterable[tuple[str, BlockKind]]) -> dict[str, list[tuple[str, BlockKind]]]:
-    """Phrases by their key word: the longest of each, because long words are rare."""
+    """Phrases by their longest word, because long words are rare."""
     found: dict[str, list[tuple[str, BlockKind]]] = {}
     for entry in entries:
         found.setdefault(max(_split_words(entry[0]), key=len), []).append(entry)
@@ -87,25 +90,25 @@ _UNSPACED_PHRASES: Final = tuple(entry for entry in PHRASES if _UNSPACED_SCRIPT.
 _PHRASES_BY_WORD: Final = _index_phrases(entry for entry in PHRASES if not _UNSPACED_SCRIPT.search(entry[0]))
 
 SMALL_BODY_BYTES: Final = 500
-"""A smaller body must read like a page, unless `validation.min_body_bytes` is set."""
+"""A body that is smaller must have the text of a page, unless `validation.min_body_bytes` is set."""
 MIN_PAGE_CHARS: Final = 2_000
-"""With this much text it is a page, unless its title says otherwise."""
+"""A response with this much text is a page, unless its title says otherwise."""
 MAX_BLOCK_PAGE_CHARS: Final = 6_000
 """No block page has more text than this."""
 MAX_MARKED_PAGE_CHARS: Final = 1_500
-"""Maximum text of its own on a page that a mark identifies as a block page."""
+"""Maximum other text on a page that a mark identifies as a block page."""
 MAX_OTHER_CHARS_BELOW_HEADLINE: Final = 160
-"""Maximum other text on a block page with a matching headline; half of a longer text."""
+"""Maximum other text on a block page with a matching headline, or half of the text if that is more."""
 MAX_OTHER_CHARS: Final = 30
-"""The same without a matching headline."""
+"""The same limit without a matching headline."""
 MAX_SHELL_CHARS: Final = 200
 """A shell may show a name and a menu around the empty area."""
 MAX_HEADLINE_CHARS: Final = 60
-"""A text this short is its own headline."""
+"""A text of at most this length is its own headline."""
 MIN_CHARS_BESIDES_TITLE: Final = 12
-"""Minimum text besides the title: a site's name above "please log in" is a block page."""
+"""Minimum text besides the title. The name of a site above "please log in" is a block page."""
 NEVER_A_BLOCK_PAGE: Final = -1
-"""Not even a page without other text counts."""
+"""The limit if the page is no block page, even without other text."""
 MAX_REFRESH_SECONDS: Final = 10
 
 _REASONS: Final[dict[BlockKind, str]] = {
@@ -125,11 +128,11 @@ class Verdict(Value, frozen=True):
     """The decision and its evidence."""
 
     status: Validation = ""
-    """Empty: not judged."""
+    """Empty: the response was not judged."""
     why: str = ""
     """One word, a colon and its meaning; empty for a page."""
     evidence: str = ""
-    """What was seen, in the page's own words."""
+    """What was seen, in the words of the page."""
 
 
 VALID: Final = Verdict("valid")
@@ -160,7 +163,7 @@ def _check_content(
     body_bytes: int,
     transport: TransportKind,
 ) -> Verdict:
-    """Judge by its text, whatever its size."""
+    """Judge the page by its text, whatever its size."""
     if content.media == "text":
         return VALID if content.text else Verdict("soft", "empty: there is nothing to read")
     is_small = body_bytes < (SMALL_BODY_BYTES if config.min_body_bytes < 0 else config.min_body_bytes)
@@ -195,7 +198,7 @@ class _BlockPageCheck:
         return self._check_markup() or self._check_phrases() or self._check_shell() or VALID
 
     def _check_markup(self) -> Verdict | None:
-        """A mark that only a block page has."""
+        """Reject a page with a mark that only a block page has."""
         if self.facts.is_large or len(self.text) > MAX_MARKED_PAGE_CHARS:
             return None
         for mark, kind, maker in MARKUP_SIGNATURES:
@@ -204,7 +207,7 @@ class _BlockPageCheck:
         return None
 
     def _check_phrases(self) -> Verdict | None:
-        """Phrases to the visitor, or the headline of a block page, and little else."""
+        """Reject a page with phrases to the visitor, or the headline of a block page, and little else."""
         if self.title.startswith(EXPLAINER_TITLE_PREFIXES):
             return None
         phrases_found = find_phrases("\n".join((self.title, *self.headings, self.text)))
@@ -223,7 +226,7 @@ class _BlockPageCheck:
         return self._reject(kind, ", ".join(filter(None, seen)) or f"headline: {self.content.title or self.text}")
 
     def _strongest_kind(self, phrases_found: list[tuple[str, BlockKind]]) -> BlockKind | None:
-        """The kind of block page: being blocked comes first, then the headline, then the phrases."""
+        """The kind of block page. Being blocked comes first, then the headline, then the phrases."""
         kinds = [kind for kind in (self.headline_kind, *(kind for _, kind in phrases_found)) if kind is not None]
         return next((kind for kind in kinds if kind in HARD_KINDS), kinds[0] if kinds else None)
 
@@ -251,12 +254,12 @@ class _BlockPageCheck:
         return "\n".join(line for line in self.text.splitlines() if line.strip() not in self.headings)
 
     def _shown_title(self) -> str:
-        """The title, if it is also a heading or the first line; block pages rarely do that."""
+        """The title, if it is also a heading or the first line. Block pages rarely have this."""
         first = self.text.partition("\n")[0].strip()
         return next((name for name in headline_parts(self.title) if name and name in (first, *self.headings)), "")
 
     def _other_chars(self, kind: BlockKind, phrases: list[str]) -> int:
-        """Characters of the text in sentences of its own."""
+        """Characters of the text in sentences that are not those of a block page."""
         around = (*FOOTER_PHRASES, *FILLER_PHRASES[kind]) if phrases else FOOTER_PHRASES
         wall_words = (*phrases, *(words for words in around if words in self.text))
         own = 0
@@ -268,7 +271,7 @@ class _BlockPageCheck:
         return own
 
     def _check_shell(self) -> Verdict | None:
-        """No content yet, or none at all."""
+        """Reject a page without content: not loaded yet, or empty."""
         facts, text = self.facts, self.text
         if self._is_loading() and refresh_target(facts):
             return Verdict("soft", "refresh: meta refresh to another page", facts.refresh)
@@ -285,7 +288,7 @@ class _BlockPageCheck:
         )
 
     def _shell_evidence(self) -> str:
-        """What shows that scripts have yet to build the page; empty if nothing does."""
+        """What shows that scripts still have to build the page; empty if nothing does."""
         facts, text = self.facts, self.text
         noscript_phrases = find_phrases(fold_text(facts.noscript_text))
         if facts.has_empty_mount and len(text) <= (MAX_SHELL_CHARS if noscript_phrases else MAX_HEADLINE_CHARS):

@@ -1,4 +1,5 @@
-"""A connection to a Redis that may be unavailable: one clear error at the start, later retries until it answers."""
+"""A connection to a Redis that may be unavailable. At the start there is one clear error; later, calls are retried
+until Redis answers."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ log = logger(__name__)
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 15.0
 RETRY_DELAYS_SECONDS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0)
-"""Between attempts while it is unavailable."""
+"""Waits between attempts while Redis is unavailable."""
 
 _TRANSIENT_ERRORS = ("BUSY", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS", "OOM", "READONLY", "TRYAGAIN")
 
@@ -29,7 +30,7 @@ T = TypeVar("T")
 
 
 def create_redis_client(url: str, setting: str, answer_seconds: float = ANSWER_SECONDS) -> Redis:
-    """A client that never retries by itself: we decide what is sent again. Raises `ConfigError`."""
+    """A client that never retries by itself, because we decide what is sent again. Raises `ConfigError`."""
     try:
         from redis.asyncio import Redis
         from redis.asyncio.retry import Retry
@@ -57,8 +58,11 @@ class RedisConnection:
         """How often a call has failed so far."""
 
     async def call_once(self, work: Callable[[], Awaitable[T]]) -> T:
-        """The first call. Raises `ServerUnavailable` when Redis does not answer or cannot serve us yet, and another
-        `ConfigError` when waiting would not help."""
+        """The first call.
+
+        Raises `ServerUnavailable` if Redis does not answer or cannot serve us yet, and another `ConfigError` if waiting
+        would not help.
+        """
         from redis.exceptions import AuthenticationError, RedisError
 
         try:
@@ -76,7 +80,7 @@ class RedisConnection:
             ) from None
 
     async def call_with_retry(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Retry until it answers. A call that failed may have had its effect all the same, more than once."""
+        """Retry until Redis answers. A call that failed may still have had its effect, even more than once."""
         from redis.exceptions import RedisError
 
         tries = 0
@@ -90,7 +94,7 @@ class RedisConnection:
                 self.failure_count += 1
                 if tries:
                     self._log_unavailable(error)
-                # The first failure may only be an idle connection that was closed.
+                # The first failure may only mean that an idle connection was closed.
                 await asyncio.sleep(RETRY_DELAYS_SECONDS[min(tries, len(RETRY_DELAYS_SECONDS) - 1)])
                 tries += 1
             else:
@@ -106,7 +110,8 @@ class RedisConnection:
 
 
 def _is_transient(error: Exception) -> bool:
-    """Whether the same command may succeed later: Redis is unavailable, full, starting, read-only or no primary."""
+    """Whether the same command may succeed later: Redis is unavailable, full, starting, read-only or not the
+    primary."""
     from redis.exceptions import ConnectionError as Disconnected
     from redis.exceptions import TimeoutError as Silent
 
@@ -119,7 +124,7 @@ def _is_transient(error: Exception) -> bool:
 
 
 async def close_clients(*clients: Redis) -> None:
-    """Close their connections; errors are ignored."""
+    """Close the connections of these clients. Errors are ignored."""
     from redis.exceptions import RedisError
 
     for client in clients:
@@ -128,10 +133,10 @@ async def close_clients(*clients: Redis) -> None:
 
 
 async def await_reply(answer: Any) -> Any:
-    """Some methods of the library have a type that may or may not be awaitable."""
+    """The result of a method whose type in the library may or may not be awaitable."""
     return await answer
 
 
 def _error_text(error: Exception) -> str:
-    """In one line."""
+    """The message of the error in one line."""
     return mask_text(str(error) or type(error).__name__).splitlines()[0].rstrip(".")

@@ -37,7 +37,7 @@ class Closable(Protocol):
 
 
 class PageFetcherApp:
-    """The parts of one page-fetcher; closed in the order given."""
+    """The parts of one page-fetcher. They are closed in the order given."""
 
     def __init__(self, fetcher: PageFetcher, parts: Sequence[Closable]) -> None:
         self.fetcher = fetcher
@@ -61,30 +61,30 @@ class _BackgroundTask:
 async def open_page_fetcher(
     config: Config, metrics: PageFetcherMetrics, clock: Clock | None = None, pause: Pause = pause
 ) -> PageFetcherApp:
-    """Everything a page-fetcher needs, ready to run.
+    """Everything that a page-fetcher needs, ready to run.
 
-    Raises `ServerUnavailable` when Redis does not answer, another `ConfigError` when a server cannot be used as named.
+    Raises `ServerUnavailable` if Redis does not answer, and another `ConfigError` if a server cannot be used as
+    configured.
     """
     steady, own, worker = clock or SteadyClock(), config.page_fetcher, worker_name()
     parts: list[Closable] = []
     try:
         queue = await RedisQueue.open(own, worker)
         parts.append(queue)
-        # The rate limit is shared with other machines, whose clocks may differ: all use the time of Redis.
+        # The rate limit is shared with other machines, whose clocks may differ. So all use the time of Redis.
         clock = clock or ShiftedClock(steady, await redis_clock_offset(own.redis_url, steady))
-        # The queue logs that Redis is unavailable, and waits then like everything else.
+        # The queue logs that Redis is unavailable. Everything else only waits.
         redis = await BestEffortRedis.open(own.redis_url, clock, fallback_note="")
         parts.append(redis)
         if isinstance(clock, ShiftedClock):
             parts.append(_BackgroundTask(follow_server_clock(clock, redis.clock_offset_seconds)))
-        # Readers of these events may have only the codecs of their language; the events are small.
+        # The readers of these events may have only the codecs of their language. The events are small.
         producer = KafkaProducer(own.kafka_bootstrap_servers, compression="none")
         topic = Topic(producer, own.webpage_log_topic)
         parts.append(topic)
         await producer.check_broker()
         sites = Sites(fetch_config(config))
-        # Without Redis there is nowhere to store a page, and no other way to learn about other workers: no permits are
-        # given.
+        # Without Redis a page cannot be stored, and other workers are unknown, so no permits are given.
         rate_limiter = RedisRateLimiter(redis, worker, lambda: 0)
         transports = build_transports(fetch_config(config), sites, clock, (), rate_limiter, max_visits=own.concurrency)
         parts.append(transports)
@@ -108,21 +108,21 @@ async def open_page_fetcher(
 
 
 async def page_fetcher_status(config: Config) -> QueueStatus:
-    """The status of the page-fetchers' queue. Raises `ConfigError` when Redis does not answer."""
+    """The status of the page-fetchers' queue. Raises `ConfigError` if Redis does not answer."""
     return await read_queue_status(config.page_fetcher)
 
 
 async def open_worker(config: Config, metrics: Metrics) -> Worker:
-    """A worker on the database of `database.url`, ready to run; it counts in `metrics`.
+    """A worker on the database of `database.url`, ready to run. It counts in `metrics`.
 
-    Raises `DatabaseUnavailable` or `ServerUnavailable` when a server does not answer, others when it cannot be used as
-    named.
+    Raises `DatabaseUnavailable` or `ServerUnavailable` if a server does not answer, and other errors if it cannot be
+    used as configured.
     """
     location = crawl_location(config, None)
     clock = await open_clock(location, config)
     database = await open_database(location, read_only=False, config=config, clock=clock)
     try:
-        # Without seeds there are no rules yet, and nothing waits for a visit.
+        # Without seeds there are no rules yet, and no task waits for a visit.
         rules = await load_rules(database) or build_rules((), config, datetime.fromtimestamp(clock.now(), UTC).year)
         app = await build_app(location, database, rules, config, clock, allowed_origins=(), metrics=metrics)
         app.engine.is_endless = True
@@ -133,7 +133,7 @@ async def open_worker(config: Config, metrics: Metrics) -> Worker:
 
 
 async def open_scheduler(seeds: Sequence[Seed], config: Config) -> tuple[SeedScheduler, Callable[[], Awaitable[None]]]:
-    """A scheduler for these seeds, and what closes it. Raises `ConfigError` when Redis cannot be used as named."""
+    """A scheduler for these seeds, and what closes it. Raises `ConfigError` if Redis cannot be used as configured."""
     own = config.page_fetcher
     marks = await RedisSeedQueue.open(own.redis_url, own.input_queue)
     return SeedScheduler(seeds, marks, SteadyClock()), marks.close

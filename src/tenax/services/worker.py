@@ -1,4 +1,4 @@
-"""A worker: crawls what is in the database until it is stopped, beside any number of others."""
+"""A worker: crawls what is in the database until it is stopped, together with any number of other workers."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Worker:
             await asyncio.sleep(METRICS_INTERVAL_SECONDS)
 
     def stop(self) -> None:
-        """Claim nothing more; visits in flight are finished, or left to others when they take too long."""
+        """Claim no more tasks. Visits in flight are finished, or left to other workers if they take too long."""
         self._app.stop()
         self._stop_requested.set()
 
     def set_exit_handler(self, exit_process: Callable[[int], None]) -> None:
-        """`exit_process` is called with an exit code when the worker has given up and does not end by itself."""
+        """`exit_process` is called with an exit code if the worker has given up and does not end by itself."""
         self._app.supervisor.exit_process = exit_process
 
     async def close(self) -> None:

@@ -1,7 +1,7 @@
 """One Chromium process and its directory: found, started without direct network access, and reliably ended.
 
-A killed process removes nothing. So each directory is locked by its owner, with a lock that the kernel releases when
-the owner dies, and starting a browser removes the directories that nobody has locked.
+A killed process removes nothing. So each directory is locked by its owner, and the kernel releases the lock when the
+owner dies. When a browser starts, it removes the directories that are not locked.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 _PREFIX = "tenax-browser-"
 _MAX_PATH_BYTES = 38
-"""Chromium creates a socket below it, under a name of its own, and a socket path is limited to 107 bytes."""
+"""Chromium creates a socket below this path, under a name of its own, and a socket path is limited to 107 bytes."""
 
-# Disable prefetching: no page load, connection or DNS lookup because a page announces a later request.
+# Disable prefetching: a page that announces a later request must not cause a page load, a connection or a DNS look-up.
 _PREFERENCES = {"net": {"network_prediction_options": 2}}
 
 
@@ -48,7 +48,7 @@ class BrowserDirectory:
             path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_temp_directory()))
             lock = _lock_directory(path)
             if lock is None:
-                continue  # another starting process removed it as stale
+                continue  # another process that starts has removed it as stale
             folder = cls(path, lock)
             try:
                 preferences = folder.profile / "Default" / "Preferences"
@@ -64,7 +64,8 @@ class BrowserDirectory:
         return self.path / "profile"
 
     def remove(self) -> None:
-        """Remove it with all files. What a dying process still writes is removed by the next start."""
+        """Remove the directory with all files. Files that a dying process still writes are removed by the next
+        start."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
 
@@ -102,7 +103,7 @@ CLOSE_SECONDS = 5.0
 ANSWER_SECONDS = 5.0
 """A Chromium that does not answer within this time is hung."""
 
-# Debian's /usr/bin/chromium is a script that adds flags: prefer the binary itself.
+# Debian's /usr/bin/chromium is a script that adds flags, so the binary itself is preferred.
 _EXECUTABLES = (
     "/usr/lib/chromium/chromium",
     *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
@@ -110,13 +111,14 @@ _EXECUTABLES = (
 )
 
 SWITCHES = (
-    # The gate is the only network connection, for loopback too. Chromium looks up no name, not even for prefetch hints.
+    # The gate is the only network connection, also for loopback. Chromium looks up no name, not even for prefetch
+    # hints.
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--disable-quic",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-    # No requests that no page made.
+    # No requests that no page has made.
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-domain-reliability",
@@ -125,7 +127,7 @@ SWITCHES = (
     "--no-pings",
     # The first sends requests after a page ends, the second bypasses request interception.
     "--disable-blink-features=FetchLaterAPI,SharedWorker",
-    # One renderer per page, frames included: without cookies to steal, site isolation is only a cost.
+    # One renderer per page, frames included. There are no cookies to steal, so site isolation would only cost memory.
     "--disable-site-isolation-trials",
     "--disable-gpu",
     "--disable-remote-fonts",
@@ -134,7 +136,7 @@ SWITCHES = (
 )
 # Playwright defaults that we turn off to restore Chromium's own behaviour.
 _REMOVED_SWITCHES = ["--disable-popup-blocking", "--disable-ipc-flooding-protection", "--enable-unsafe-swiftshader"]
-# Our settings and proxy variables in the environment may hold passwords, so Chromium does not get them.
+# Our settings, and proxy variables in the environment, may hold passwords. So Chromium does not get them.
 _SECRET_VARIABLES = re.compile(r"^TENAX_|_PROXY$", re.IGNORECASE)
 # Chromium's last error output, as quoted by Playwright, and its source location.
 _ERROR_LINE = re.compile(r"\[pid=[0-9]+\]\[err\] (.+)")
@@ -174,7 +176,7 @@ def browser_install_hint(executable: str = "") -> str | None:
 
 
 class Chromium:
-    """A running Chromium and its driver; both are gone after `close`."""
+    """A running Chromium and its driver. Both have ended after `close`."""
 
     def __init__(self, driver: Playwright, browser: Browser, control: CDPSession, folder: BrowserDirectory) -> None:
         self.browser = browser
@@ -217,7 +219,7 @@ class Chromium:
         return self.browser.is_connected()
 
     async def processes(self) -> list[Process]:
-        """All its processes; an answer proves that it is alive. Raises `BrowserError`."""
+        """All its processes. A reply proves that Chromium is alive. Raises `BrowserError`."""
         return [
             Process(int(one["id"]), str(one["type"]))
             for one in (await self._query("SystemInfo.getProcessInfo"))["processInfo"]
@@ -237,7 +239,7 @@ class Chromium:
             raise BrowserError("Chromium is gone" if not self.is_connected else "Chromium does not answer") from None
 
     async def close(self, *, is_broken: bool = False) -> None:
-        """End it, by force if necessary. Never raises, and takes a bounded time."""
+        """End Chromium, by force if necessary. Never raises, and takes a bounded time."""
         from playwright.async_api import Error
 
         if not is_broken:
@@ -248,7 +250,7 @@ class Chromium:
         await _clean_up(self._driver, self._folder)
 
     def kill(self) -> None:
-        """Kill all its processes. Playwright starts it as the leader of its own process group."""
+        """Kill all processes of Chromium. Playwright starts it as the leader of its own process group."""
         with suppress(ProcessLookupError, PermissionError):
             if self._pid and os.getpgid(self._pid) == self._pid:
                 os.killpg(self._pid, signal.SIGKILL)
@@ -280,7 +282,7 @@ async def _launch(driver: Playwright, folder: BrowserDirectory, executable: str,
         handle_sighup=False,
         timeout=0,
     )
-    # The profile is only a directory for files: every page has its own context, which leaves none.
+    # The profile is only a directory for files. Every page has its own context, which leaves no files.
     await asyncio.gather(*(page.close() for page in context.pages))
     assert context.browser is not None, "only those on a telephone have none"
     return context.browser
@@ -289,7 +291,7 @@ async def _launch(driver: Playwright, folder: BrowserDirectory, executable: str,
 async def _clean_up(driver: Playwright | None, folder: BrowserDirectory | None) -> None:
     """End the driver and Chromium, and remove their files."""
     if driver is not None:
-        with suppress(Exception):  # it may be gone already; Playwright then raises a plain Exception
+        with suppress(Exception):  # it may have ended already; Playwright then raises a plain Exception
             async with asyncio.timeout(CLOSE_SECONDS):
                 await driver.stop()
     if folder is not None:

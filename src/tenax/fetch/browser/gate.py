@@ -27,9 +27,9 @@ from tenax.fetch.proxies import Proxy
 from tenax.model import Deferred, Failed, Refused
 
 MAX_OPEN_CONNECTIONS = 64
-"""Per page; Chromium itself uses half of that."""
+"""Maximum per page. Chromium itself uses half of that."""
 MAX_SENT_BYTES = 4 * 1024 * 1024
-"""Per page, requests included: more is not fetching a page any more."""
+"""Maximum per page, requests included. Sending more is no longer fetching a page."""
 
 Denial: TypeAlias = Refused | Failed | Deferred
 
@@ -42,7 +42,7 @@ class Endpoint(NamedTuple):
 
 
 class GateSession:
-    """One page's session at the gate: its traffic, its refusals, and its end."""
+    """The session of one page at the gate: its traffic, its refusals, and its end."""
 
     def __init__(
         self,
@@ -52,13 +52,13 @@ class GateSession:
         connect_timeout_seconds: float,
         deadline: float = math.inf,
     ) -> None:
-        """`deadline`, in the loop's time: nothing is sent from then on."""
+        """From `deadline` on, in the time of the event loop, nothing is sent."""
         self.user = "page"
         self.password = secrets.token_urlsafe(24)
         self.page_host = page_host
         self.connect_timeout_seconds = connect_timeout_seconds
         self.received_bytes = 0
-        """From the sites, as received on the wire."""
+        """Bytes from the sites, as received on the wire."""
         self.is_too_large = False
         self._deadline = deadline
         self._max_bytes = max_bytes
@@ -117,7 +117,7 @@ class GateSession:
 
 
 MAX_UNAUTHENTICATED = 64
-"""Connections that have not shown a secret yet."""
+"""Maximum connections that have not sent a secret yet."""
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 64 * 1024
 
@@ -193,7 +193,7 @@ class Gate:
         try:
             await self._serve(reader, writer, task)
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError, ValueError):
-            _reset(writer)  # Chromium closed it, or sent no HTTP, or the page has ended
+            _reset(writer)  # Chromium closed the connection, or sent no HTTP, or the page has ended
         finally:
             self._tasks.discard(task)
             writer.close()
@@ -230,7 +230,7 @@ class Gate:
         target = parse_target(f"https://{request.target}/")
         if target is None:
             return _send_status(writer, "403 Forbidden")
-        # CONNECT does not say which scheme follows; a seed with either scheme allows its port.
+        # CONNECT does not say which scheme follows. So a seed with either scheme allows its port.
         spoken = "http" if target.origin.port == 80 else "https"
         line = await self._connect(target.origin._replace(scheme=spoken), session)
         if isinstance(line, Refused) and target.origin.port != 80:
@@ -243,7 +243,8 @@ class Gate:
     async def _forward(
         self, request: GateRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, session: GateSession
     ) -> None:
-        """A plain http request: one per connection, so that no unread bytes can follow it to the site."""
+        """Forward a plain http request. There is one per connection, so that no unread bytes can follow it to the
+        site."""
         target = parse_target(request.target)
         length = request.header("content-length") or "0"
         if target is None or target.origin.scheme != "http" or not (length.isascii() and length.isdecimal()):
@@ -290,12 +291,12 @@ async def _relay(
 ) -> None:
     """Copy bytes both ways until one side ends. `body_bytes`: exactly this many go to the site.
 
-    Raises `ProxyError` when the proxy itself answers because it refuses our credentials.
+    Raises `ProxyError` if the proxy itself responds, because it refuses our credentials.
     """
     try:
         await _relay_streams(client, upstream, session, body_bytes)
     finally:
-        upstream.streams[1].close()  # idempotent, whatever ends it
+        upstream.streams[1].close()  # may be called again, whichever side ends first
 
 
 async def _relay_streams(
@@ -335,7 +336,7 @@ async def _relay_down(
     upstream: UpstreamConnection, writer: asyncio.StreamWriter, session: GateSession, *, is_plain: bool
 ) -> None:
     if is_plain:
-        # Regardless of the site's headers: Chromium must not send a second request on this connection.
+        # Whatever headers the site sends, Chromium must not send a second request on this connection.
         status = await upstream.streams[0].readuntil(b"\n")
         if upstream.proxy is not None and not upstream.is_tunnelled and status.split()[1:2] == [b"407"]:
             raise credentials_error(upstream.proxy)
@@ -363,7 +364,7 @@ def _send_status(writer: asyncio.StreamWriter, status: str, header: str = "") ->
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    """Close with a RST: a truncated body must not look complete."""
+    """Close with a RST, because a truncated body must not look complete."""
     sock = writer.get_extra_info("socket")
     if sock is not None and not writer.is_closing():
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 DOM_CONTENT_LOADED = "DOMContentLoaded"
 LOADED = "load"
 NETWORK_IDLE = "networkIdle"
-"""No request for half a second."""
+"""No request has been sent for half a second."""
 
 
 class PageLifecycle:
-    """Of one page; events of other frames are ignored."""
+    """The lifecycle of one page. Events of other frames are ignored."""
 
     def __init__(self, main_frame: str, on_navigated: Callable[[], None]) -> None:
-        """`on_navigated` is called each time that the frame shows another document."""
+        """`on_navigated` is called each time when the frame shows another document."""
         self._main_frame = main_frame
         self._on_navigated = on_navigated
         self._loader_id = ""
         self._reached_stages: set[tuple[str, str]] = set()
         self._changed = asyncio.Event()
         self.is_navigating = False
-        """Another document was requested and has not arrived. Cancelling it calls `cancel_navigation`."""
+        """Another document was requested and has not arrived. To cancel it, `cancel_navigation` is called."""
 
     async def watch(self, control: CDPSession) -> None:
         control.on("Page.frameNavigated", self._on_frame_navigated)
@@ -48,12 +48,13 @@ class PageLifecycle:
         self.is_navigating = True
 
     def cancel_navigation(self) -> None:
-        """The last requested document will not be shown."""
+        """The document that was requested last will not be shown."""
         self.is_navigating = False
         self._changed.set()
 
     async def wait_for(self, stage: str, *, is_settled: bool = False) -> None:
-        """Wait until the current document reaches this stage; `is_settled`: and is not navigating."""
+        """Wait until the current document has reached this stage; with `is_settled`, also until it is not
+        navigating."""
         while (self._loader_id, stage) not in self._reached_stages or (is_settled and self.is_navigating):
             self._changed.clear()
             await self._changed.wait()
@@ -70,7 +71,8 @@ class PageLifecycle:
             self._changed.set()
 
     def _on_stopped_loading(self, event: dict[str, Any]) -> None:
-        """Also when its own script stopped it: a document about to be replaced is loaded no further."""
+        """Also called if a script of the page stopped loading. A document that is about to be replaced is loaded no
+        further."""
         if event["frameId"] == self._main_frame:
             self._reached_stages |= {(self._loader_id, DOM_CONTENT_LOADED), (self._loader_id, LOADED)}
             self._changed.set()

@@ -1,10 +1,10 @@
-"""Renders one page in Chromium: loaded, controlled, read when it has settled, or ended when it misbehaves.
+"""Renders one page in Chromium: the page is loaded, controlled, and read when it has settled, or ended if it
+misbehaves.
 
-The main document is intercepted twice. Before its request: only the page's own origin is requested, because another
-host has its own rate limit and robots.txt; a page that leads to another origin, by Location, meta refresh or script,
-ends as a redirect. And when its headers have arrived: content that a browser does not render is returned as it is.
-
-Every subrequest is intercepted once, counted, and allowed if the page may need it.
+The main document is intercepted twice. Before its request, to ensure that only the page's own origin is requested,
+because another host has its own rate limit and robots.txt. A page that leads to another origin, by Location, meta
+refresh or script, ends as a redirect. And when its headers have arrived, because content that a browser does not render
+is returned as it is. Every subrequest is intercepted once, counted, and allowed if the page may need it.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from playwright.async_api import Request as PageRequest
 
 MAX_DIALOGS = 20
-"""A page that opens more is stopped."""
+"""A page that opens more dialogs is stopped."""
 MAX_SPARE_SECONDS = 1.0
-"""A page that is still loading is read this long before its deadline at the latest."""
+"""A page that is still loading is read at the latest this long before its deadline."""
 PIECE_BYTES = 256 * 1024
 _LOOKUP_SECONDS = 5.0
 
 _INTERCEPTED = [{"requestStage": "Request"}, {"resourceType": "Document", "requestStage": "Response"}]
 _PROTOCOLS = {"h2": "HTTP/2", "h3": "HTTP/3", "http/1.1": "HTTP/1.1", "http/1.0": "HTTP/1.0"}
 
-# Runs in an isolated world, where the page's scripts cannot have redefined these names. Of a text that is too long,
-# only its length is transferred.
+# Runs in an isolated world, where the page's scripts cannot have redefined these names. If a text is too long, only its
+# length is transferred.
 _READ_HTML_SCRIPT = """(() => {
   const type = document.doctype ? new XMLSerializer().serializeToString(document.doctype) + "\\n" : "";
   const html = type + (document.documentElement ? document.documentElement.outerHTML : "");
@@ -108,7 +108,8 @@ class PageRenderer:
         self._auth_attempts = 0
 
     async def run(self, deadline: float) -> RenderedPage | Denial:
-        """The deadline is in the loop's time; the caller enforces it. Raises Playwright's `Error`."""
+        """Render the page. The deadline is in the time of the event loop; the caller enforces it. Raises Playwright's
+        `Error`."""
         try:
             await self._prepare()
             self._start_task(self._run_navigation(deadline))
@@ -158,11 +159,11 @@ class PageRenderer:
             await self._lifecycle.wait_for(DOM_CONTENT_LOADED)
             try:
                 return await self._read_html()
-            except Error:  # it navigated to another document just now
+            except Error:  # the page has just navigated to another document
                 await asyncio.sleep(0.05)
 
     async def _wait_until_settled(self, deadline: float) -> None:
-        """Wait until it is loaded, then idle, and not navigating, but not longer than allowed."""
+        """Wait until the page is loaded, then idle, and not navigating; but not longer than allowed."""
         with suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
                 await self._lifecycle.wait_for(LOADED, is_settled=True)
@@ -176,7 +177,7 @@ class PageRenderer:
         script = _READ_HTML_SCRIPT.replace("LIMIT", str(self._request.max_body_bytes))
         where = {"contextId": world["executionContextId"], "expression": script, "returnByValue": True}
         taken = (await self._control.send("Runtime.evaluate", where))["result"]
-        # No value: it is longer than the maximum string of the browser.
+        # There is no value, because it is longer than the maximum string of the browser.
         protocol, html = taken.get("value", ("", None))
         body = html.encode("utf-8", "replace") if html is not None else b""
         if html is None or len(body) > self._request.max_body_bytes:
@@ -248,7 +249,8 @@ class PageRenderer:
         return await self._continue_request(event)
 
     async def _cross_origin_result(self, url: str, origin: Origin, is_redirect: bool) -> RenderedPage | Denial:
-        """The result for a page that leads to another origin; a refusal if the guard refuses that one."""
+        """The result for a page that leads to another origin. If the guard refuses that origin, the result is a
+        refusal."""
         checked = await self._guard.check(origin, _LOOKUP_SECONDS)
         if isinstance(checked, Refused):
             return checked
@@ -273,7 +275,7 @@ class PageRenderer:
         if is_first:
             self._set_result(await self._read_body(event, document))
         self._lifecycle.cancel_navigation()
-        return await self._fail_request(event)  # the page stays when its script requests a download
+        return await self._fail_request(event)  # the page stays if its script requests a download
 
     def _on_navigated(self) -> None:
         self._document, self._next_document = self._next_document or self._document, None
@@ -295,7 +297,7 @@ class PageRenderer:
                 return self._build_page(document, bytes(body[: self._request.max_body_bytes]))
 
     async def _on_auth_required(self, event: dict[str, Any]) -> None:
-        """Answer the gate with this page's secret. A site that asks for a password gets none."""
+        """Respond to the gate with the secret of this page. A site that asks for a password gets none."""
         self._auth_attempts += 1
         is_gate = event["authChallenge"]["source"] == "Proxy" and self._auth_attempts == 1
         answer = (
@@ -326,13 +328,13 @@ class PageRenderer:
         await self._control.send("Fetch.continueRequest", {"requestId": event["requestId"]})
 
     async def _fail_request(self, event: dict[str, Any], reason: str = "Aborted") -> None:
-        """An aborted document leaves the one before it in place."""
+        """Fail the request. An aborted document leaves the document before it in place."""
         await self._control.send("Fetch.failRequest", {"requestId": event["requestId"], "errorReason": reason})
 
     # -- ending ---------------------------------------------------------------------------------------------
 
     def _set_result(self, outcome: RenderedPage | Denial) -> None:
-        """The first result counts."""
+        """Set the result. Only the first result counts."""
         if not self._result.done():
             self._result.set_result(outcome)
 
@@ -348,7 +350,7 @@ class PageRenderer:
             self._result.set_exception(error)  # an error of ours must not look like a page that never ends
 
     async def _suppress_errors(self, work: Coroutine[Any, Any, None]) -> None:
-        """Chromium may have dropped the request by the time we answer."""
+        """Ignore errors: Chromium may have dropped the request before we respond."""
         from playwright.async_api import Error
 
         with suppress(Error):

@@ -8,7 +8,7 @@ from tenax.config import BrowserConfig
 from tenax.model import Value
 
 _PAGE_TYPES = ("text/html", "application/xhtml+xml", "")
-# Only visible to a person or used for statistics. `Ping` covers beacons and link pings.
+# Visible only to a person, or used for statistics. `Ping` includes beacons and link pings.
 _BLOCKED_TYPES = frozenset({
     "CSPViolationReport", "Font", "Image", "Manifest", "Media", "Ping", "Prefetch", "TextTrack",
 })  # fmt: skip
@@ -26,7 +26,8 @@ class DocumentResponse(Value, frozen=True):
 
     @property
     def is_renderable(self) -> bool:
-        """Whether a browser renders it as a page. Other responses start a download, open a viewer, or show nothing."""
+        """Whether a browser renders the response as a page. Other responses start a download, open a viewer, or show
+        nothing."""
         kind = self.header("content-type").partition(";")[0].strip().lower()
         return (
             kind in _PAGE_TYPES
@@ -52,14 +53,14 @@ def is_request_needed(kind: str, headers: Mapping[str, str], priority: str) -> b
 
 
 IDLE_SECONDS = 60.0
-"""A browser unused for this long is ended; the next page starts another."""
+"""A browser that was unused for this long is ended. The next page starts another one."""
 DISABLED_SECONDS = 300.0
 CRASHES_TO_BLAME = 3
 """A page that was open in this many failing browsers counts as the cause."""
 MAX_RENDERER_BYTES = 512 * 1024 * 1024
-"""Above it the page's renderer is ended, and only that page fails. Heavy applications use half as much."""
+"""If a page's renderer uses more memory, it is ended, and only that page fails. Heavy applications use half as much."""
 MAX_OTHER_BYTES = 1024 * 1024 * 1024
-"""For any other process of the browser: above it, the whole browser is replaced."""
+"""If any other process of the browser uses more memory, the whole browser is replaced."""
 
 
 class SessionUsage(Value, frozen=True):
@@ -78,17 +79,17 @@ class SessionUsage(Value, frozen=True):
 
 
 def is_exhausted(usage: SessionUsage, now: float, config: BrowserConfig) -> bool:
-    """Whether it takes no more pages: it had enough, or is old. Its open pages may finish."""
+    """Whether the browser takes no more pages, because it has had enough or is old. Its open pages may finish."""
     return usage.pages_started >= config.max_pages_per_session or now - usage.started_at >= config.max_session_seconds
 
 
 def should_close(usage: SessionUsage, now: float, config: BrowserConfig) -> bool:
-    """Whether it can be ended: no page is open, and it is exhausted or was idle for long."""
+    """Whether the browser can be ended: no page is open, and it is exhausted or was idle for long."""
     return usage.pages_open == 0 and (is_exhausted(usage, now, config) or now - usage.last_used_at >= IDLE_SECONDS)
 
 
 class BrowserErrors(Value, frozen=True):
-    """Errors of the browser itself; those of pages do not count."""
+    """Errors of the browser itself. Errors of pages do not count."""
 
     errors_in_a_row: int = 0
     disabled_until: float = 0.0
@@ -96,8 +97,8 @@ class BrowserErrors(Value, frozen=True):
 
 
 def record_error(history: BrowserErrors, why: str, now: float, config: BrowserConfig) -> BrowserErrors:
-    """Count an error. After too many in a row browsers are disabled for a while; then each further error disables them
-    again."""
+    """Count an error. After too many in a row, browsers are disabled for a while. After that, each further error
+    disables them again."""
     errors = history.errors_in_a_row + 1
     is_too_much = errors >= config.max_consecutive_errors
     return BrowserErrors(errors, now + DISABLED_SECONDS if is_too_much else 0.0, why)
@@ -113,11 +114,11 @@ def describe_errors(history: BrowserErrors, now: float) -> str:
 
 
 class CrashSuspicion(Value, frozen=True):
-    """How often a browser failed while this page was open, although other pages were rendered well."""
+    """How often a browser has failed while this page was open, although other pages were rendered well."""
 
     crashes: int = 0
     good_pages_before: int = 0
-    """Pages rendered well before it was first suspected."""
+    """Pages that were rendered well before the page was first suspected."""
 
 
 def record_crash(suspicion: CrashSuspicion, good_pages: int) -> CrashSuspicion:
@@ -127,5 +128,5 @@ def record_crash(suspicion: CrashSuspicion, good_pages: int) -> CrashSuspicion:
 
 
 def is_crash_cause(suspicion: CrashSuspicion, good_pages: int) -> bool:
-    """Whether the page is the cause: not if no other page was rendered well since its first crash."""
+    """Whether the page is the cause. It is not, if no other page was rendered well since its first crash."""
     return suspicion.crashes >= CRASHES_TO_BLAME and good_pages > suspicion.good_pages_before

@@ -1,4 +1,5 @@
-"""The browsers of this process: one takes pages until it is exhausted, then another; idle ones are ended."""
+"""The browsers of this process: one takes pages until it is exhausted, then another one does. Idle browsers are
+ended."""
 
 from __future__ import annotations
 
@@ -29,12 +30,13 @@ from tenax.fetch.browser.rules import (
 from tenax.model import Deferred, Failed, FailureKind
 
 BUSY_SECONDS = 5.0
-"""Delay of a task that found every page in use."""
+"""Delay of a task if every page is in use."""
 WATCH_SECONDS = 0.5
-"""How often the memory of a browser with open pages is checked: a page can fill it fast."""
+"""How often the memory of a browser with open pages is checked, because a page can fill it quickly."""
 CLOSE_PAGE_SECONDS = 5.0
 MAX_SUSPECTS = 1000
-"""Pages remembered because a browser failed while they were open; the oldest are forgotten first."""
+"""Maximum pages that are remembered because a browser failed while they were open. The oldest ones are forgotten
+first."""
 
 log = logs.logger(__name__)
 
@@ -46,7 +48,7 @@ class Session:
         self.chromium = chromium
         self.usage = SessionUsage(now, now)
         self.failure: asyncio.Future[BrowserError] = asyncio.get_running_loop().create_future()
-        """Set when this browser fails: its open pages will not end by themselves."""
+        """Set when this browser fails. Its open pages will not end by themselves."""
 
     @property
     def is_broken(self) -> bool:
@@ -104,9 +106,9 @@ class BrowserSessions:
         self._run_in_background(self._close_page(session, closing))
 
     def fail_session(self, session: Session, error: BrowserError, url: str = "") -> Failed:
-        """End this browser with all its pages; the next page starts another.
+        """End this browser with all its pages. The next page starts another browser.
 
-        Its pages may not be the cause: they are retried without using up an attempt.
+        The pages may not be the cause, so they are retried without using up an attempt.
         """
         if not session.is_broken:
             session.failure.set_result(error)
@@ -145,7 +147,7 @@ class BrowserSessions:
             if self._starting is None:
                 self._starting = asyncio.get_running_loop().create_task(self._start())
                 self._starting.add_done_callback(self._on_started)
-            # Shared by all visits: it continues when the visit that started it runs out of time.
+            # Shared by all visits, so it continues if the visit that started it runs out of time.
             await asyncio.shield(self._starting)
 
     def _is_usable(self, session: Session) -> bool:
@@ -213,7 +215,7 @@ class BrowserSessions:
     # -- monitoring -----------------------------------------------------------------------------------------
 
     async def _watch_sessions(self) -> None:
-        """Check every running Chromium: often while pages are open, rarely while idle."""
+        """Check every running Chromium: often while pages are open, rarely while it is idle."""
         while self._sessions:
             if self._is_busy.is_set():
                 await asyncio.sleep(WATCH_SECONDS)
@@ -243,5 +245,5 @@ class BrowserSessions:
 
 
 def _browser_failure(error: BrowserError, *, is_page_cause: bool = False) -> Failed:
-    # Our failure, not the host's; it must not use up an attempt of the URL either.
+    # This is our failure, not the host's, and uses up no attempt of the URL.
     return Failed(f"browser: {error}", FailureKind.INTERNAL, is_site_wide=not is_page_cause)

@@ -31,20 +31,20 @@ WIRE_FACTOR = 4
 WAITING_SHARE = 0.25
 """Maximum share of a request's time spent waiting for a free page."""
 
-# They describe the body on the wire; the returned body differs.
+# These headers describe the body on the wire. The returned body differs.
 _WIRE_HEADERS = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
-# A plain client imitates a browser under this name; Chromium need not.
+# The name under which a plain client imitates a browser. Chromium need not imitate one.
 _BROWSER_USER_AGENT = dict(default_headers(FetchConfig(profile="browser")))["User-Agent"]
-# The page did not arrive, or not completely: the fault of the host or the proxy. Several in a row count against the
-# proxy.
+# The page did not arrive, or not completely. Either the host or the proxy is at fault. Several in a row count against
+# the proxy.
 _TRANSFER_FAILURES = frozenset({FailureKind.RESET, FailureKind.TRUNCATED, FailureKind.TIMEOUT_CONNECT})
 
 
 class BrowserTransport:
-    """A `Transport` that renders pages. Requests use GET; of the request's headers only the User-Agent is sent.
+    """A `Transport` that renders pages. Requests use GET. Of the headers of the request, only the User-Agent is sent.
 
-    It follows navigation within the page's origin, as scripts and cookies require, and the response's `url` is where
-    that ended. Navigation to another origin is a redirect, also by a script or a meta refresh.
+    It follows navigation within the page's origin, as scripts and cookies require. The response's `url` is the URL
+    where this ended. Navigation to another origin is a redirect, also by a script or a meta refresh.
     """
 
     def __init__(
@@ -55,8 +55,8 @@ class BrowserTransport:
         clock: Clock,
         pools: ProxyPools | None = None,
     ) -> None:
-        """Guard and pools are shared, and not closed here. Chromium starts with the first request."""
-        self._default_headers = default_headers(fetch)  # invalid text is a config error, reported now
+        """Guard and pools are shared, and are not closed here. Chromium starts with the first request."""
+        self._default_headers = default_headers(fetch)  # invalid text is an error of the config and is reported now
         self._browser = browser
         self._fetch = fetch
         self._guard = guard
@@ -132,7 +132,7 @@ class BrowserTransport:
     async def _await_page(
         self, session: Session, rendering: Coroutine[Any, Any, RenderedPage | Denial]
     ) -> RenderedPage | Denial:
-        """Wait for the page or for the failure of its browser, which Playwright does not report."""
+        """Wait for the page, or for the failure of its browser, which Playwright does not report."""
         work = asyncio.ensure_future(rendering)
         waiting: set[asyncio.Future[Any]] = {work, session.failure}
         try:
@@ -172,7 +172,7 @@ class BrowserTransport:
             await chromium.processes()
             raise BrowserError(f"Chromium opens no page: {error.message.partition(chr(10))[0][:120]}") from None
         if isinstance(outcome, Failed):
-            await chromium.processes()  # if all of Chromium is gone, the page is not to blame
+            await chromium.processes()  # if all of Chromium has ended, the page is not to blame
         return outcome
 
     def _user_agent(self, request: Request) -> str:
@@ -188,7 +188,7 @@ class BrowserTransport:
         origin: Origin,
         started_at: float,
     ) -> Response | Denial:
-        """The result of the page, after its proxy was credited or blamed."""
+        """The result of the page, after it was recorded for its proxy."""
         reached = gate_session.endpoint(origin)
         proxy = reached.proxy if reached is not None else None
         if isinstance(rendered, RenderedPage):
@@ -206,7 +206,7 @@ class BrowserTransport:
         self, rendered: RenderedPage, request: Request, gate_session: GateSession, origin: Origin, started_at: float
     ) -> Response | Failed:
         reached = gate_session.endpoint(origin) or Endpoint("", None)
-        # Chromium passes on the chunks of a body that it does not recognise as chunked.
+        # Chromium passes on the chunks of a body that it does not recognize as chunked.
         framing = parse_framing(_encode_headers(rendered.headers))
         if isinstance(framing, Failed) and rendered.status < 300:
             return framing

@@ -35,7 +35,7 @@ class UpstreamConnection(NamedTuple):
     address: str
     proxy: Proxy | None = None
     is_tunnelled: bool = True
-    """False: the other end is an http proxy that expects requests in absolute form, as usual for http."""
+    """False: the other end is an http proxy that expects requests in absolute form, as is usual for http."""
 
 
 class Upstream:
@@ -47,7 +47,8 @@ class Upstream:
         self._proxy_rotation = ProxyRotation(pools, clock)
 
     def proxy_route(self, host: str, page_host: str) -> ProxyRoute | None:
-        """None: direct. A page and its subrequests use one proxy, except for hosts with their own."""
+        """The proxies for a connection; None: direct. A page and its subrequests use one proxy, except for hosts with
+        proxies of their own."""
         pool, own = self._proxy_rotation.pool_for_host(page_host), self._proxy_rotation.pool_for_host(host)
         if own is not None and own is not pool:
             return ProxyRoute(own, host)
@@ -67,7 +68,7 @@ class Upstream:
             self._proxy_rotation.record_response(detour.pool, proxy, detour.host, status)
 
     def record_failure(self, proxy: Proxy, host: str, page_host: str, why: str) -> None:
-        """Nothing arrived through it, or not everything."""
+        """Record that nothing arrived through the proxy, or not everything."""
         detour = self.proxy_route(host, page_host)
         if detour is not None:
             self._proxy_rotation.record_failure(detour.pool, proxy, detour.host, why)
@@ -119,13 +120,13 @@ class Upstream:
                         raise
                     raise ProxyError(proxy, error.strerror or "the name look-up failed") from None
                 sock = await open_socket(found, proxy.port)
-                # Always verified, whatever the site's settings: the proxy gets a password.
+                # Always verified, whatever the settings of the site, because the proxy gets a password.
                 tls = self._tls if proxy.scheme == "https" else None
                 return _wrap_streams(loop, await open_tunnel(loop, sock, proxy, target, tls))
         except OSError as error:
             failed = failure_from_error(error)
             if failed.kind is FailureKind.INTERNAL:
-                raise  # our failure, not the proxy's
+                raise  # the failure is ours, not the proxy's
             is_late = isinstance(error, TimeoutError) and error.errno is None
             raise ProxyError(proxy, f"no connection within {seconds:g} s" if is_late else failed.why) from None
 

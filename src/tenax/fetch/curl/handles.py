@@ -20,7 +20,7 @@ from tenax.runtime.resources import file_share, raise_file_limit
 _MAX_IDLE_CONNECTIONS: Final = 64
 _MAX_IDLE_HANDLES: Final = 64
 Receiver = Callable[[bytes], int]
-"""Takes received data; returns how much it took, or `responses.STOP`."""
+"""Takes received data. Returns how much it took, or `responses.STOP`."""
 
 
 class CurlRequest(Value, frozen=True):
@@ -104,7 +104,7 @@ class Transfer:
         self._handles = handles
         self._curl = curl
         self._pin = pin
-        """libcurl reads it until the end."""
+        """libcurl reads this list until the end of the transfer."""
 
     @property
     def seconds_to_send(self) -> float | None:
@@ -113,12 +113,12 @@ class Transfer:
         return microseconds / 1_000_000 if microseconds > 0 else None
 
     def resume(self) -> None:
-        """Deliver again what a receiver did not take."""
+        """Deliver the data again that a receiver did not take."""
         if not self.future.done():
             self._curl.pause(_CONTINUE)
 
     def finish(self) -> TransferResult:
-        """Stop it if it still runs, and return the handle."""
+        """Stop the transfer if it still runs, and return the handle."""
         if not self.future.done():
             ending = self._build_result(STOPPED)
             self._handles.remove(self._curl)
@@ -141,7 +141,7 @@ class Transfer:
             code,
             self._int_info(CurlInfo.OS_ERRNO),
             self._int_info(CurlInfo.SSL_VERIFYRESULT),
-            # The only use of its error text: no code reports this.
+            # The text of an error is used only here, because no code reports this.
             any(sign in error_text for sign in _ABRUPT_CLOSE_TEXTS),
             self._int_info(CurlInfo.NUM_CONNECTS),
             self._int_info(CurlInfo.HTTP_CONNECTCODE),
@@ -164,7 +164,7 @@ _FIXED_OPTIONS: Final[tuple[tuple[CurlOpt, str | int], ...]] = (
     (CurlOpt.HTTP_VERSION, CurlHttpVersion.V2TLS),
     (CurlOpt.FOLLOWLOCATION, 0),
     (CurlOpt.PATH_AS_IS, 1),
-    (CurlOpt.HTTPPROXYTUNNEL, 1),  # no proxy gets requests in absolute form: it would look up the name
+    (CurlOpt.HTTPPROXYTUNNEL, 1),  # no proxy gets requests in absolute form, because it would look up the name
     (CurlOpt.SUPPRESS_CONNECT_HEADERS, 1),
     (CurlOpt.PROXYAUTH, _BASIC_AUTH),
     (CurlOpt.SOCKS5_AUTH, _BASIC_AUTH),
@@ -177,8 +177,8 @@ _FIXED_OPTIONS: Final[tuple[tuple[CurlOpt, str | int], ...]] = (
 
 
 def _set_proxy(curl: Curl, proxy: Proxy | None, addresses: tuple[str, ...]) -> None:
-    """Use this proxy or none, regardless of the environment. We look up its addresses too."""
-    # Handles are reused: options of one request must be reset for the next.
+    """Use this proxy or none, whatever the environment says. We also look up its addresses."""
+    # Handles are used again, so options of one request must be reset for the next.
     curl.setopt(CurlOpt.NOPROXY, "*" if proxy is None else "")
     curl.setopt(CurlOpt.PROXYUSERNAME, proxy.user if proxy is not None and proxy.user else ffi.NULL)
     curl.setopt(CurlOpt.PROXYPASSWORD, proxy.password if proxy is not None and proxy.user else ffi.NULL)
@@ -188,7 +188,7 @@ def _set_proxy(curl: Curl, proxy: Proxy | None, addresses: tuple[str, ...]) -> N
     proxy_endpoint = f"{_bracket_host(proxy.host)}:{proxy.port}"
     curl.setopt(CurlOpt.PROXY, f"{proxy.scheme}://{proxy_endpoint}")
     if addresses != (proxy.host,):
-        # The plus: the entry expires. One entry serves every transfer, and all name the same proxy.
+        # The plus means that the entry expires. One entry serves every transfer, and all name the same proxy.
         curl.setopt(CurlOpt.RESOLVE, [f"+{proxy_endpoint}:{','.join(_bracket_host(address) for address in addresses)}"])
 
 

@@ -1,6 +1,6 @@
-"""Responses from libcurl: collected with limits on everything, and its error codes translated into failures.
+"""Responses from libcurl: collected with limits on everything. Its error codes are translated into failures.
 
-Messages of libcurl contain addresses and are not used.
+Messages of libcurl contain addresses, so they are not used.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class CurlResponse:
         self.headers: Headers | None = None
         self.answered_at = 0.0
         self.received_at = 0.0
-        """In the loop's time."""
+        """In the time of the event loop."""
         self.wire_bytes = 0
         self.body = b""
         self._head_bytes = 0
         self._header_pairs: list[tuple[bytes, bytes]] = []
         self.waited_seconds = 0.0
         self.change_future: asyncio.Future[None] = loop.create_future()
-        """Done when the body starts or stops waiting for memory; then it is replaced."""
+        """Done when the body starts or stops waiting for memory. Then a new future replaces it."""
         self._receiver: BodyReceiver | None = None
         self._failed: Failed | None = None
         self._deferred: Deferred | None = None
@@ -111,7 +111,8 @@ class CurlResponse:
         return self
 
     def finish_failed(self, failed: Failed) -> CurlResponse | Failed | Deferred:
-        """The result after a failure. A response that is no page (an error, a redirect) is complete without a body."""
+        """The result after a failure. A response that is not a page (an error, a redirect) is complete without a
+        body."""
         if self._receiver is not None and self._receiver.is_full:
             return self.finish()  # we ended it: the beginning is enough
         if self.headers is not None and self.status >= 300:
@@ -122,7 +123,7 @@ class CurlResponse:
         return self._receiver.adjust_failure(failed, self._now())
 
     def mark_arrived(self) -> None:
-        """libcurl is done; only we still wait for memory."""
+        """libcurl is done, and the body only waits for memory."""
         if self._receiver is not None:
             self._receiver.mark_arrived()
 
@@ -185,7 +186,7 @@ class CurlResponse:
         return STOP
 
 
-# https://curl.se/libcurl/c/libcurl-errors.html, by number: this file can be imported without the library.
+# https://curl.se/libcurl/c/libcurl-errors.html, by number, because this file can be imported without the library.
 OK: Final = 0
 STOPPED: Final = -1
 """Not a libcurl code: we ended the transfer."""
@@ -204,7 +205,7 @@ _PROXY_FAILED: Final = 97
 _TOO_LONG: Final = 100
 _HTTP2_CODES: Final = frozenset({16, 92})
 
-# Not HTTP/1 or 2, a body that contradicts its headers, headers too long.
+# Not HTTP/1 or 2, a body that contradicts its headers, or headers that are too long.
 _BAD_HTTP_CODES: Final = frozenset({1, 8, _TOO_LONG})
 _BROKEN_CODES: Final = _HTTP2_CODES | {_PARTIAL_FILE, _GOT_NOTHING, _SEND_FAILED, _RECEIVE_FAILED}
 # Results of certificates that cannot be opened.
@@ -237,11 +238,11 @@ class TransferResult(Value, frozen=True):
     code: int = OK
     system_error: int = 0
     certificate_error: int = 0
-    """Also nonzero when a handshake with the host began and did not finish."""
+    """Also nonzero if a handshake with the host began and did not finish."""
     is_abrupt_close: bool = False
     """The connection was closed without a TLS alert."""
     connections: int = 0
-    """Connections opened for it; 0: a kept one, or none."""
+    """Connections that were opened for the transfer; 0: it used a kept connection, or none."""
     connect_status: int = 0
     """A proxy's status for CONNECT."""
     socks_error: int = 0

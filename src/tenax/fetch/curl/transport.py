@@ -1,4 +1,5 @@
-"""HTTP/2 through libcurl: for hosts that do not answer the HTTP transport, with a browser's handshake if configured."""
+"""HTTP/2 through libcurl, for hosts that do not respond to the HTTP transport. It has a browser's handshake if
+configured."""
 
 from __future__ import annotations
 
@@ -39,10 +40,10 @@ if TYPE_CHECKING:
     from tenax.fetch.curl.handles import CurlHandles, Transfer
 
 MAX_ADDRESSES: Final = 4
-"""Of more addresses only the first ones are tried, one after the other."""
+"""If there are more addresses, only the first ones are tried, one after the other."""
 SUSPEND_GRACE_SECONDS: Final = 0.5
-"""libcurl itself stops sending this long after the deadline. We end it at the deadline, unless this process is
-suspended."""
+"""libcurl itself stops sending this long after the deadline. We end the transfer at the deadline, unless this process
+is suspended."""
 _CONNECT_FAILURES: Final = frozenset({FailureKind.CONNECT, FailureKind.TIMEOUT_CONNECT})
 
 
@@ -72,7 +73,7 @@ class CurlTransport:
     """
 
     def __init__(self, fetch: FetchConfig, guard: Guard, clock: Clock, pools: ProxyPools | None = None) -> None:
-        """Must be created while the event loop runs. Guard and pools are shared, and not closed with it."""
+        """Create it while the event loop runs. Guard and pools are shared, and are not closed with it."""
         self._guard = guard
         self._clock = clock
         self._proxy_rotation = ProxyRotation(pools, clock)
@@ -152,7 +153,7 @@ class CurlTransport:
             while True:
                 late = await self._wait_for_transfer(transfer, answer, call)
                 while answer.is_waiting:
-                    # libcurl is paused, or already done; waiting for memory does not count as the host's time.
+                    # libcurl is paused, or has finished. Waiting for memory does not count as the host's time.
                     if transfer.future.done():
                         answer.mark_arrived()
                     await answer.change_future
@@ -233,13 +234,13 @@ class CurlTransport:
         return None
 
     def _start_transfer(self, call: _Call, answer: CurlResponse, timeout_seconds: float) -> Transfer:
-        # Imported on first use: it takes a tenth of a second, and may not be installed.
+        # Imported on first use, because the import takes a tenth of a second, and the library may not be installed.
         from tenax.fetch.curl.handles import CurlHandles, CurlRequest
 
         request, origin = call.request, call.target.origin
         profile = request.profile or self._profile
         if profile not in self._handles:
-            # Each has its own connections: one with another handshake must not be reused.
+            # Each profile has its own connections: a connection with another handshake must not be used.
             self._handles[profile] = CurlHandles(profile == "browser")
         base_headers = request.default_headers or self._default_headers
         curl_request = CurlRequest(

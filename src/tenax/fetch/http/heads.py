@@ -12,13 +12,17 @@ from httptools import HttpParserError, HttpResponseParser
 from tenax.fetch.headers import merge_content_lengths
 
 QUICK_ACK: Final[int | None] = getattr(socket, "TCP_QUICKACK", None)
-"""Acknowledges received data at once. A server that writes headers and body separately may hold the body back until the
-headers are acknowledged (Nagle), and a client with nothing to send delays that by 40 ms."""
+"""Acknowledges received data at once.
+
+A server that writes headers and body separately may hold back the body until the headers are acknowledged (Nagle). A
+client that has nothing to send delays the acknowledgement by 40 ms.
+"""
 
 
 def new_parser(protocol: object) -> HttpResponseParser:
     parser = HttpResponseParser(protocol)
-    # What browsers accept. None of it allows response splitting: a connection carries one request at a time.
+    # Characters that browsers accept. None of them allows response splitting, because a connection carries one request
+    # at a time.
     parser.set_dangerous_leniencies(
         lenient_headers=True,
         lenient_chunked_length=True,
@@ -31,12 +35,12 @@ def new_parser(protocol: object) -> HttpResponseParser:
 class ContentLengthRepair:
     """Repairs the head of a response that states the same Content-Length twice, which is harmless (RFC 9110, 8.6).
 
-    The parser refuses such a head. It is then buffered until complete, and parsed again with one Content-Length. A head
-    that has another error as well, or different lengths, is refused the second time.
+    The parser refuses such a head. The head is then buffered until it is complete, and parsed again with one
+    Content-Length. If it has another error as well, or different lengths, it is refused the second time.
     """
 
     def __init__(self, pieces: list[bytes]) -> None:
-        """`pieces` is all data so far; later pieces are added to it before `repair_head` gets them."""
+        """`pieces` is all data so far. Later pieces are added to it before `repair_head` gets them."""
         self._pieces = pieces
         self._tail: bytes | None = b""
         """The last bytes so far, while the head is buffered."""
@@ -64,7 +68,7 @@ def is_about_length(error: HttpParserError) -> bool:
 
 
 def is_clean_close(transport: asyncio.Transport) -> bool:
-    """Whether the end of the stream is authentic: anybody on the path can end a TCP connection; over TLS only the host
+    """Whether the end of the stream is authentic. Anybody on the path can end a TCP connection; over TLS only the host
     can."""
     tls = transport.get_extra_info("ssl_object")
     if tls is None:

@@ -25,7 +25,7 @@ from tenax.runtime.resources import are_files_used_up, file_share, is_out_of_fil
 
 
 class Route(NamedTuple):
-    """What a connection is for; only a request with the same route may reuse it."""
+    """The purpose of a connection. Only a request with the same route may use it again."""
 
     origin: Origin
     verify_tls: bool = True
@@ -33,7 +33,7 @@ class Route(NamedTuple):
 
     @property
     def is_tunnelled(self) -> bool:
-        """False too where an http proxy is asked for the page itself, as usual for plain http."""
+        """False also if an http proxy is asked for the page itself, as is usual for plain http."""
         return self.proxy is not None and (self.origin.scheme == "https" or self.proxy.scheme == "socks5")
 
 
@@ -69,7 +69,7 @@ class ConnectionPool:
         self._sweep_timer: asyncio.TimerHandle | None = None
 
     def take_idle(self, route: Route) -> PooledConnection | None:
-        """Take out the most recently used connection of this route; None if there is none."""
+        """Take the most recently used connection of this route; None if there is none."""
         idle = self._idle.get(route)
         while idle:
             _, pooled = idle.pop()
@@ -81,7 +81,7 @@ class ConnectionPool:
         return None
 
     def release(self, pooled: PooledConnection) -> None:
-        """Return a connection after use; one that cannot be reused is closed."""
+        """Return a connection after use. A connection that cannot be used again is closed."""
         if not pooled.connection.is_open or self._idle_count >= self._max_idle:
             pooled.connection.abort()
             return
@@ -113,14 +113,14 @@ class ConnectionPool:
         target = (address, route.origin.port) if route.is_tunnelled else None
         try:
             sock = await self._open_socket(proxy_addresses, proxy.port)
-            # Always verified, whatever the request says: the proxy gets a password.
+            # Always verified, whatever the request says, because the proxy gets a password.
             return await open_tunnel(
                 self._loop, sock, proxy, target, self._verified_tls if proxy.scheme == "https" else None
             )
         except OSError as error:
             failed = failure_from_error(error)
             if failed.kind is FailureKind.INTERNAL:
-                raise  # our failure, not the proxy's
+                raise  # the failure is ours, not the proxy's
             raise ProxyError(proxy, failed.why) from None
 
     async def upgrade_tunnel(self, transport: asyncio.Transport, route: Route, address: str) -> PooledConnection:
@@ -181,7 +181,7 @@ class ConnectionPool:
         return secure
 
     def _drop_expired(self) -> None:
-        """Called by the loop while connections are idle."""
+        """Close connections that were idle for too long. The loop calls this while connections are idle."""
         limit = self._loop.time() - KEEP_ALIVE_SECONDS
         for route, idle in list(self._idle.items()):
             fresh = [(since, pooled) for since, pooled in idle if since > limit and pooled.connection.is_open]
@@ -223,7 +223,7 @@ class HttpTransport:
     """A stateless `Transport` with pooled connections: no cookies, no cache, no redirects."""
 
     def __init__(self, fetch: FetchConfig, guard: Guard, clock: Clock, pools: ProxyPools | None = None) -> None:
-        """Must be created while the event loop runs. Guard and pools are shared, and not closed with it."""
+        """Create it while the event loop runs. Guard and pools are shared, and are not closed with it."""
         self._guard = guard
         self._clock = clock
         self._proxy_pools = pools
@@ -299,8 +299,8 @@ class HttpTransport:
             if not is_dropped or line.connection.has_received or self._loop.time() >= deadline:
                 self._connections.release(line)
                 return (received, line) if isinstance(received, WireResponse) else received
-            # The idle connection was closed: the host has not seen this request, or has not begun to answer. A retry
-            # after a failure on a new connection would be impolite: there the request was seen and not answered.
+            # The idle connection was closed, so the host has not seen this request, or has not begun to respond. After
+            # a failure on a new connection a retry would be impolite, because there the host has seen the request.
         opened = await self._open_connection(route, addresses, request, deadline)
         if isinstance(opened, Failed):
             if route.is_tunnelled:
@@ -334,7 +334,7 @@ class HttpTransport:
             return failure_from_error(error)
 
     def _request_head(self, request: Request, target: Target, proxy: Proxy | None = None) -> bytes:
-        """With a proxy: in absolute form (RFC 9112, 3.2.2), with its credentials."""
+        """The head of a request. For a proxy it is in absolute form (RFC 9112, 3.2.2), with the proxy's credentials."""
         own_headers = _format_headers(request.headers) if request.headers else ""
         base_headers = _format_headers(request.default_headers) if request.default_headers else self._default_headers
         authority, path = target.origin.authority, target.path
@@ -356,15 +356,15 @@ class HttpTransport:
             if isinstance(exchanged, tuple) and exchanged[0].status == 407:
                 raise credentials_error(proxy)
             if isinstance(exchanged, Failed) and exchanged.kind is FailureKind.RESET:
-                # A proxy has statuses for a host that does not answer (RFC 9110, 15.6.3). Some close the connection
-                # instead.
+                # A proxy has statuses for a host that does not respond (RFC 9110, 15.6.3). Some proxies close the
+                # connection instead.
                 raise ProxyError(proxy, "it closed the connection before an answer", is_declined=True)
         return exchanged
 
     async def _connect_proxy(
         self, route: Route, proxy: Proxy, address: str, began: float, seconds: float
     ) -> asyncio.Transport:
-        """Raises `ProxyError`, and `OSError` if the failure is not the proxy's."""
+        """Connect to the proxy. Raises `ProxyError`; raises `OSError` if the failure is not the proxy's."""
         try:
             async with asyncio.timeout_at(began + seconds):
                 try:

@@ -1,6 +1,6 @@
 """One HTTP/1.1 connection: sends a request and collects the response, with limits on everything.
 
-The parser is llhttp, through httptools; data is parsed, counted and decoded as it arrives, so a body is never buffered
+The parser is llhttp, through httptools. Data is parsed, counted and decoded as it arrives, so a body is never buffered
 first. The caller is woken once, when the response is complete.
 """
 
@@ -55,7 +55,7 @@ class Connection(asyncio.Protocol):
         self._now = now
         self._transport: asyncio.Transport | None = None
         self._parser = new_parser(self)
-        self.socket: socket.socket | None = None  # the one it reads from, if known
+        self.socket: socket.socket | None = None  # the socket that the transport reads from, if known
         self._done: asyncio.Future[WireResponse | Failed | Deferred] | None = None
         self._is_unusable = False  # True when the connection cannot carry another exchange
         self._is_idle = True  # True when no exchange is in progress
@@ -113,7 +113,7 @@ class Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._head_bytes = 0
         self._framing_bytes = 0
-        """Since the headers, or since the last piece of the body: chunk extensions and trailers."""
+        """Bytes of chunk extensions and trailers since the headers, or since the last piece of the body."""
         self._wire_bytes = 0
         self._status = 0
         self._answered_at = 0.0
@@ -126,11 +126,11 @@ class Connection(asyncio.Protocol):
         self._is_ended_by_close = False
         self._pieces: list[bytes] = []
         self._body: BodyReceiver | None = None
-        """Decodes incrementally: if the length is unknown, if the beginning is enough, or if memory is short."""
+        """Decodes piece by piece, if the length is unknown, the beginning is enough, or memory is short."""
         self._has_eof = False
-        """True when the other side ended the response; over TLS, authenticated."""
+        """True when the other side has ended the response. Over TLS, the end is authenticated."""
         self._keeps_connection_at_end: bool | None = None
-        """Set when the response is complete but its body waits for memory: whether the connection is kept."""
+        """Set if the response is complete but its body waits for memory: whether the connection is kept."""
         self._is_paused = False
         self._is_idle = request is None
 
@@ -143,7 +143,7 @@ class Connection(asyncio.Protocol):
             self._done.set_result(result)
 
     def _drop_body(self) -> None:
-        """An idle connection keeps nothing of the last response."""
+        """Drop the body, because an idle connection keeps nothing of the last response."""
         self._pieces = []
         if self._body is not None:
             self._body.close()
@@ -181,7 +181,7 @@ class Connection(asyncio.Protocol):
         self._complete(received, keeps_connection=keeps_connection)
 
     def _fail(self, failed: Failed) -> None:
-        """End with a failure. A response that is no page (an error, a redirect) is complete without a body."""
+        """End with a failure. A response that is not a page (an error, a redirect) is complete without a body."""
         if self._headers is not None and self._status >= 300:
             self._complete_response(b"", keeps_connection=False)
         else:
@@ -197,7 +197,7 @@ class Connection(asyncio.Protocol):
         return BodyReceiver(body, reservation, seconds, self._on_reserved, self._on_budget_exhausted)
 
     def _pause_for_memory(self) -> None:
-        """Pause reading; the server's timeouts stop meanwhile."""
+        """Pause reading. The timeouts for the server do not run meanwhile."""
         if self._timer is not None:
             self._timer.cancel()
         if self._keeps_connection_at_end is None and self._transport is not None and not self._transport.is_closing():
@@ -247,12 +247,12 @@ class Connection(asyncio.Protocol):
     # -- loop callbacks -------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's transport does not declare it
+        self._transport = cast(asyncio.Transport, transport)  # the class in uvloop does not declare it
 
     def data_received(self, data: bytes) -> None:
         if self._is_idle:
-            if data.strip(b"\r\n"):  # extra empty lines are allowed, as by the parser
-                self.abort()  # unsolicited data
+            if data.strip(b"\r\n"):  # extra empty lines are allowed; the parser allows them too
+                self.abort()  # data that was not requested
             return
         had_headers = self._headers is not None
         self._received_at = self._loop.time()
@@ -324,10 +324,10 @@ class Connection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         if self._headers is not None:
-            self._is_unusable = True  # a response without a request
+            self._is_unusable = True  # a response that was not requested
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # After the headers only the trailers of a chunked body can come, and none of them is used.
+        # Only the trailers of a chunked body can come after the headers, and none of them is used.
         if self._headers is None and len(self._header_pairs) <= MAX_HEADERS:
             self._header_pairs.append((name, value))
 
@@ -366,7 +366,8 @@ class Connection(asyncio.Protocol):
             if framing.length > max_bytes:
                 self._fail(too_large_failure(max_bytes))
                 return
-            # A large body reserves memory as it arrives: a mere announcement must not take it from others.
+            # A large body reserves memory as it arrives, because an announced length must not take memory from other
+            # bodies.
             reservation = request.reservation
             if reservation is None or (framing.length <= SMALL_BYTES and reservation.try_reserve(framing.length)):
                 return

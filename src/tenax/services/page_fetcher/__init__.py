@@ -1,22 +1,22 @@
 """The page-fetcher: takes URLs from a queue, stores pages and sends events.
 
-A worker *claims* a URL: in one step it moves from the queue to the worker's own list. It is *settled* when its page is
-stored and published, when it is given up, or when it is back in the queue; only then does it leave that list.
+A worker *claims* a URL: in one step the URL moves from the queue to the worker's own list. A URL is *settled* when its
+page is stored and published, when it is given up, or when it is back in the queue. Only then it leaves that list.
 Promises:
 
-- **No URL is lost.** Kill the process at any instruction: its claims go back to the queue when its lease expires. A URL
-  may be fetched and published twice, but never not at all.
+- **No URL is lost.** If the process is killed at any instruction, its claims go back to the queue when its lease
+  expires. A URL may be fetched and published twice, but is never missed.
 - **Store, then publish, then settle.** The page of every published event is stored.
 - **One record per host.** Rate limit, backoff, robots.txt and breaker are those of a crawl, shared by all users of the
-  same Redis. Nobody sleeps in a slot: a URL whose host must wait stays in memory or goes back to the queue.
+  same Redis. No visit sleeps: a URL whose host must wait stays in memory, or goes back to the queue.
 - **An outage costs nothing.** URLs of a host that waits stay in the queue, and those behind them are claimed. One HEAD
   request at a time checks whether the host is back, and no URL is given up because of its host.
 - **A URL that fails by itself is given up.** Its attempts are counted in Redis, across requeues and restarts.
 - **Nothing in the queue stops the loop.** An item that is not a URL becomes a dead letter, with the reason.
-- **Redis or Kafka unavailable: everything waits.**
+- **While Redis or Kafka is unavailable, everything waits.**
 
-`intake`, `host_queue`, `disposition` and `status` are pure. `fetcher` is the loop, `in_flight` tracks claimed items
-and sends heartbeats, `publisher` stores and publishes pages, `redis_queue` keeps the lists and reads their status.
+`intake`, `host_queue`, `disposition` and `status` are pure. `fetcher` is the loop. `in_flight` tracks claimed items and
+sends heartbeats. `publisher` stores and publishes pages. `redis_queue` keeps the lists and reads their status.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from tenax.config import Config
 
 
 class QueueWindow(NamedTuple):
-    """Consecutive items of the queue, which stay in it."""
+    """Consecutive items of the queue. They stay in the queue."""
 
     items: list[bytes]
     length: int
-    """Of the whole queue."""
+    """The length of the whole queue."""
 
 
 class DeadLetterItem(NamedTuple):
-    """A dead letter: an item given up for good, and the reason, as JSON."""
+    """A dead letter: an item that was given up, and the reason, as JSON."""
 
     item: bytes
     reason: bytes
@@ -55,22 +55,22 @@ class WorkerStatus(Enum):
 
     REGISTERED = 0
     UNKNOWN = 1
-    """The server lost its data: this worker is new to it."""
+    """The server has lost its data, and does not know this worker."""
     EXPIRED = 2
-    """This worker's lease expired, and its items went to others."""
+    """The lease of this worker has expired, and other workers have its items."""
 
 
 class Queue(Protocol):
-    """The lists. Every call waits while the server is unavailable; each is atomic there."""
+    """The lists. Every call waits while the server is unavailable. Each call is atomic on the server."""
 
     async def peek(self, offset: int, limit: int) -> QueueWindow:
-        """This many items of the queue, from this offset on."""
+        """Up to `limit` items of the queue, from this offset on."""
 
     async def take(self, offset: int, limit: int, items: Sequence[bytes]) -> list[bytes]:
-        """Claim these items, as far as they are still in this part of the queue; returns the claimed ones."""
+        """Claim these items, as far as they are still in this part of the queue. Returns the claimed ones."""
 
     async def wait_for_items(self, seconds: float) -> bool:
-        """True as soon as there is an item in the queue, where it stays; False after the timeout."""
+        """True as soon as there is an item in the queue; the item stays there. False after the timeout."""
 
     async def settle(
         self,
@@ -81,30 +81,30 @@ class Queue(Protocol):
     ) -> None:
         """Settle claimed items: finished, requeued at the end, given up, or requeued at the head in this order.
 
-        The attempts of finished and given up items are deleted.
+        The attempts of items that are finished or given up are deleted.
         """
 
     async def set_attempts(self, item: bytes, attempts: int) -> None:
-        """Store how many attempts it has spent, for any worker that claims it next."""
+        """Store how many attempts the item has spent, for any worker that claims it next."""
 
     async def attempts(self, items: Sequence[bytes]) -> list[int]:
-        """How many attempts each of them has spent so far."""
+        """How many attempts each of the items has spent so far."""
 
     async def store_pages(self, pages: Sequence[tuple[str, bytes]]) -> None:
         """Store these bodies under their keys, for the lifetime of pages."""
 
     async def send_heartbeat(self, url: str) -> WorkerStatus:
-        """Renew the lease, with a URL that is being fetched; returns the status since the last heartbeat."""
+        """Renew the lease, with a URL that is being fetched. Returns the status since the last heartbeat."""
 
     async def restore_claims(self, items: Sequence[bytes]) -> None:
-        """Claim these again after the server has forgotten the claims."""
+        """Claim these items again, after the server has lost the claims."""
 
     async def recover_dead_workers(self) -> int:
         """Move the items of expired workers back to the head of the queue. Returns their number."""
 
     @property
     def failure_count(self) -> int:
-        """How often the server was unavailable so far. A call at such a moment may have had its effect all the same."""
+        """How often the server was unavailable so far. A call at such a moment may still have had its effect."""
 
     async def claimed_items(self) -> list[bytes]:
         """All items claimed by this worker, according to the server."""
@@ -118,16 +118,16 @@ class Queue(Protocol):
 
 
 class EventLog(Protocol):
-    """Where events go."""
+    """The destination of events."""
 
     async def publish(self, events: Sequence[tuple[bytes, bytes]]) -> None:
-        """Publish these keys and values in order; returns when every replica has them, however long that takes."""
+        """Publish these keys and values in order. Returns when every replica has them, however long that takes."""
 
     async def close(self) -> None: ...
 
 
 def fetch_config(config: Config) -> Config:
-    """The config for fetching its pages. Settings of single sites stay as they are."""
+    """The config with which pages are fetched. Settings of single sites are kept."""
     own = config.page_fetcher
     fetch = msgspec.structs.replace(
         config.fetch,
@@ -142,7 +142,7 @@ def fetch_config(config: Config) -> Config:
         config.politeness,
         rate_per_second=own.rate_limit_per_second,
         robots_ttl_seconds=float(own.robots_txt_cache_ttl_seconds),
-        # A host that was down at its first visit is probed as soon as any other.
+        # A host that was down at its first visit is probed as soon as any other host.
         robots_retry_seconds=min(config.politeness.robots_retry_seconds, max(own.retry_backoff_base_seconds, 1.0)),
         robots_max_retry_seconds=own.circuit_breaker_max_backoff_seconds,
     )
@@ -157,7 +157,7 @@ def fetch_config(config: Config) -> Config:
 
 
 def max_items_per_host(config: Config) -> int:
-    """How many URLs of one host are in memory at most. A host with a million URLs must not keep out all others."""
+    """Maximum number of URLs of one host in memory, so that a host with a million URLs does not keep out all others."""
     own = config.page_fetcher
     return own.max_in_flight if own.rate_limit_per_second == 0 else max(own.max_in_flight // 10, 1)
 

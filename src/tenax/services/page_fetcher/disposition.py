@@ -1,4 +1,5 @@
-"""What happens to an item after a visit: publish its page with an event, skip, retry, put back, or give up."""
+"""What happens to an item after a visit: its page is published with an event, or it is skipped, retried, put back or
+given up."""
 
 from __future__ import annotations
 
@@ -30,18 +31,18 @@ _encode_event = msgspec.json.Encoder().encode
 
 
 class WebpageEvent(msgspec.Struct, frozen=True):
-    """A fetched page, as readers of the topic see it; every field is always present."""
+    """A fetched page, as readers of the topic see it. Every field is always present."""
 
     type: str
     url: str
     cache_key: str
-    """The key of the body, which is decoded but otherwise unchanged."""
+    """The key of the body. The body is decoded, but otherwise unchanged."""
     status_code: int
     content_type: str | None
     content_length: int
-    """Bytes of the body."""
+    """Length of the body in bytes."""
     content_hash: str
-    """SHA-256 of the body, hex."""
+    """SHA-256 of the body in hex."""
     fetched_at: str
     """ISO 8601, UTC."""
 
@@ -59,7 +60,8 @@ class OutgoingPage(msgspec.Struct, frozen=True):
 def build_outgoing_page(
     item: bytes, url: str, status: int, content_type: str, body: bytes, fetched_at: float
 ) -> OutgoingPage:
-    """The URL must not contain a user or password: it is published, and the keys derive from it."""
+    """The page to publish. `url` must not contain a user or password, because it is published, and the keys derive from
+    it."""
     name = url_hash(url)
     cache_key = f"webpage:{name}"
     event = WebpageEvent(
@@ -91,23 +93,23 @@ class Skip(Value, frozen=True):
 
 
 class Wait(Value, frozen=True):
-    """Request it again, not before this time."""
+    """Request the item again, not before this time."""
 
     item: Item
     at: float
     is_retry: bool = False
-    """It spent one of its attempts."""
+    """The item has spent one of its attempts."""
     why: str = ""
 
 
 class PutBack(Value, frozen=True):
-    """Its host is in trouble: it goes to the end of the queue and spends no attempt."""
+    """The host of the item fails. The item goes to the end of the queue and spends no attempt."""
 
     why: str
 
 
 class GiveUp(Value, frozen=True):
-    """For good."""
+    """The item becomes a dead letter."""
 
     why: str
     status: int | None
@@ -118,7 +120,7 @@ Step: TypeAlias = Keep | Skip | Wait | PutBack | GiveUp
 
 
 def next_step(item: Item, answer: FetchResult, plan: Plan) -> Step:
-    """The step after a visit with this `answer`, by the plan that a crawl would have for it."""
+    """The next step after a visit with this `answer`, by the plan that a crawl would have for the URL."""
     outcome, task = answer.outcome, item.task
     match outcome:
         case Fetched() if answer.response is not None:
@@ -132,12 +134,12 @@ def next_step(item: Item, answer: FetchResult, plan: Plan) -> Step:
         case Refused(why=why):
             return GiveUp(why, None, task.attempt)
         case Failed(why=why, is_site_wide=True) if answer.robots is None:
-            return PutBack(why)  # where robots.txt failed it was not requested, and keeps its position
+            return PutBack(why)  # if robots.txt failed, the item was not requested and keeps its position
     status = outcome.status if isinstance(outcome, Failed) else answer.record.status
     match plan:
         case Reschedule(at=at, spends_attempt=spends, transport=transport):
             again = msgspec.structs.replace(task, attempt=task.attempt + spends, transport=transport)
-            # A failed item goes behind the others of its host: if all of them fail, none is given up too soon.
+            # A failed item goes behind the other items of its host. So if all of them fail, none is given up too soon.
             position = 0 if spends else item.position
             return Wait(
                 msgspec.structs.replace(item, task=again, position=position), at, spends, _outcome_reason(outcome)
@@ -153,7 +155,7 @@ def _outcome_reason(outcome: Outcome) -> str:
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """Why an item was given up, as shown with the dead letters."""
+    """Why an item was given up, as the dead letters show it."""
 
     reason: str
     status_code: int | None

@@ -1,4 +1,5 @@
-"""The loop: visit due items, publish the results, probe hosts that were down; and its cache of host records."""
+"""The loop: visits due items, publishes the results, and probes hosts that were down. Also its cache of host
+records."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ log = logger(__name__)
 
 MAX_WAIT_SECONDS = 1.0
 UNREGISTER_TIMEOUT_SECONDS = 10.0
-"""How long to wait for an unavailable Redis at the end."""
+"""How long to wait at the end for a Redis that is unavailable."""
 
 
 class PageFetcher:
@@ -73,14 +74,14 @@ class PageFetcher:
         self._probing_hosts: set[str] = set()
         self._stop_requested = asyncio.Event()
         self._error: BaseException | None = None
-        """Ends the run, and is raised then."""
+        """An error that ends the run, and is raised at its end."""
 
     @property
     def in_flight(self) -> int:
         return len(self._visits)
 
     def stop(self) -> None:
-        """Take nothing more; visits in flight are finished, within the grace period."""
+        """Take no more items. Visits in flight are finished, within the grace period."""
         self._stop_requested.set()
         self.in_flight_items.wakeup.set()
 
@@ -171,11 +172,11 @@ class PageFetcher:
             step = await self._attempt_visit(item, room)
             await self._apply_step(item, step, room)
         finally:
-            if not isinstance(step, Keep):  # otherwise the page carries it
+            if not isinstance(step, Keep):  # otherwise the page holds the reservation
                 room.close()
 
     async def _attempt_visit(self, item: Item, room: MemoryReservation) -> Step:
-        """One attempt. Every error becomes a step: no page may stop the loop."""
+        """Make one attempt. Every error becomes a step, because no page may stop the loop."""
         origin = item.task.origin
         record = await self._hosts.acquire(HostRecord(origin=origin, domain=item.host))
         try:
@@ -243,7 +244,7 @@ class PageFetcher:
                     numbers.retries += 1
                     attempts = again.task.attempt
                     log.info("visit failed, will be retried", url=item.url, why=why, attempts=attempts)
-                    # Stored first: any worker that claims it next must know.
+                    # Stored first, because any worker that claims the item next must know.
                     await self._queue.set_attempts(item.raw, attempts)
                 in_flight.schedule_item(again, at)
             case PutBack(why=why):
@@ -255,11 +256,11 @@ class PageFetcher:
                 in_flight.add_dead_letter(item.raw, why, status, attempts)
 
     async def _probe(self, record: HostRecord) -> None:
-        """Probe a host that was down, for none of its URLs in particular."""
+        """Probe a host that was down, on behalf of all its URLs."""
         origin, now = record.origin, self._clock.now()
         newest = await self._hosts.acquire(record)
         try:
-            # If another fetcher has probed it meanwhile, that result holds.
+            # If another fetcher has probed the host meanwhile, that result counts.
             if should_probe(newest) and newest.next_at <= now:
                 task = Task(f"{origin}/", origin, 0, Priority.HIGH, Source.SEED, None, now, now)
                 newest = (await self._visit_host(task, newest)).host
@@ -284,7 +285,7 @@ class PageFetcher:
 
 
 CACHE_SECONDS = 1.0
-"""How long a local record of a host without a rate limit is used before the shared one is read again."""
+"""How long a local record of a host without a rate limit is used before the shared record is read again."""
 MAX_HOSTS = 10_000
 
 
@@ -299,7 +300,7 @@ class LocalHosts(Protocol):
 
 
 class CachedHosts:
-    """`Hosts` that read the shared records at every visit of a host with a rate limit, and rarely without one.
+    """`Hosts` that read the shared record at every visit to a host with a rate limit, and rarely for other hosts.
 
     Without a rate limit, the next request does not depend on a page that came. It depends on a failure, a backoff or a
     new robots.txt, so these are shared at once.

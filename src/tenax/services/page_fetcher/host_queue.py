@@ -1,4 +1,4 @@
-"""Items in memory by host, in the order of each host's next request, and hosts that back off for longer.
+"""Items in memory by host, in the order of each host's next request; and hosts with a longer backoff.
 
 No host is requested more often than its rate limit allows.
 """
@@ -17,24 +17,25 @@ from tenax.model import HostRecord
 from tenax.services.page_fetcher.intake import Item
 
 MIN_BACKOFF_SECONDS = 1.0
-"""With a shorter backoff the URLs of a host stay in memory; with a longer one they leave room for those of others."""
+"""With a shorter backoff, the URLs of a host stay in memory. With a longer one, they leave room for those of other
+hosts."""
 MAX_HOSTS = 10_000
-"""Hosts remembered. For any other host the next URL finds out."""
+"""Maximum number of hosts that are remembered. The backoff of any other host is found out with its next URL."""
 PROBE_RETRY_SECONDS = 5.0
 """A probe that could not be sent is repeated after this time."""
 FAILURE_TTL_SECONDS = 3600.0
-"""A host counts as failing for this long after its last failure, if it was not visited since."""
+"""A host counts as failing for this long after its last failure, if it was not visited since then."""
 
 
 class HostBackoffs:
     def __init__(self) -> None:
         self._records: dict[str, HostRecord] = {}
         self._ends: list[tuple[float, str]] = []
-        """When backoffs end; a changed one is in it again."""
+        """When backoffs end, as a heap. A backoff that changed is in the heap again."""
         self._failing_hosts: dict[str, tuple[int, float]] = {}
-        """Hosts whose last answers were failures: how many in a row, and when the last one was recorded."""
+        """Hosts that failed last: how many times in a row, and when the last failure was recorded."""
         self._reported_until: dict[str, float] = {}
-        """The end of each host's backoff, as last logged."""
+        """The end of each host's backoff, as it was last logged."""
 
     def __len__(self) -> int:
         return len(self._records)
@@ -46,7 +47,7 @@ class HostBackoffs:
         return self._records.get(origin)
 
     def update_host(self, record: HostRecord, now: float, is_probed: bool = False) -> bool:
-        """Record the latest state of this host; True when it must back off."""
+        """Record the latest state of this host. True if the host must back off."""
         self._count_failures(record, now)
         is_down = should_probe(record)
         if not is_down and not (is_backing_off(record, now) and record.next_at > now + MIN_BACKOFF_SECONDS):
@@ -63,7 +64,7 @@ class HostBackoffs:
         return True
 
     def should_report(self, record: HostRecord, now: float) -> bool:
-        """Whether this host backs off for longer than was logged; True once for each such time."""
+        """Whether this host backs off for longer than was logged. True once for each such time."""
         if not is_backing_off(record, now) or self._reported_until.get(record.origin, 0.0) >= record.next_at:
             return False
         if len(self._reported_until) >= MAX_HOSTS:
@@ -72,7 +73,7 @@ class HostBackoffs:
         return True
 
     def max_consecutive_failures(self, now: float) -> int:
-        """Of the host with the most in a row."""
+        """The largest number of consecutive failures of any host."""
         failing = list(self._failing_hosts.values())
         return max((count for count, at in failing if at > now - FAILURE_TTL_SECONDS), default=0)
 
@@ -84,7 +85,7 @@ class HostBackoffs:
                 del self._failing_hosts[next(iter(self._failing_hosts))]
 
     def pop_due_probes(self, now: float) -> list[HostRecord]:
-        """Hosts that were down and are due for a probe. Others whose backoff is over are forgotten."""
+        """Hosts that were down and are due for a probe. Other hosts whose backoff is over are forgotten."""
         found = []
         while self._ends and self._ends[0][0] <= now:
             at, origin = heappop(self._ends)
@@ -126,13 +127,13 @@ class _HostItems:
     def __init__(self, record: HostRecord) -> None:
         self.record = record
         self.delayed: list[tuple[float, int, Item]] = []
-        """By the time from which each may be requested."""
+        """Items by the time from which each may be requested."""
         self.due: list[tuple[int, Item]] = []
-        """Those that are due, in order of arrival: a delayed one keeps its position."""
+        """Items that are due, in order of arrival. A delayed item keeps its position."""
         self.in_flight = 0
         self.next_at = record.next_at
         self.scheduled_at: float | None = None
-        """Its key in the heap; None when it is not in it."""
+        """Its key in the heap; None if the host is not in the heap."""
 
     @property
     def waiting(self) -> int:
@@ -159,7 +160,7 @@ class HostQueue:
         return host_items.waiting + host_items.in_flight if host_items is not None else 0
 
     def add(self, item: Item, due_at: float, record: HostRecord | None = None) -> None:
-        """Add an item to request from this time on; `record` is that of its host, if known."""
+        """Add an item that may be requested from this time on. `record` is that of its host, if known."""
         origin = item.task.origin
         host_items = self._hosts.get(origin)
         if host_items is None:
@@ -170,11 +171,11 @@ class HostQueue:
         self._schedule(host_items)
 
     def assign_position(self, item: Item) -> Item:
-        """The item with its position: after all others, unless it has one."""
+        """The item with its position: after all other items, unless it already has one."""
         return item if item.position else msgspec.structs.replace(item, position=next(self._positions))
 
     def take(self, now: float) -> Item | None:
-        """The next item whose host may be requested; it is in flight from now on."""
+        """The next item whose host may be requested. It is in flight from now on."""
         while self._heap and self._heap[0][0] <= now:
             due_at, _, host_items = heappop(self._heap)
             if host_items.scheduled_at != due_at:
@@ -193,7 +194,7 @@ class HostQueue:
         return None
 
     def on_visit_end(self, origin: str, record: HostRecord) -> None:
-        """An item is no longer in flight, nor in memory unless it is added again."""
+        """Record that an item is no longer in flight. It is not in memory either, unless it is added again."""
         host_items = self._hosts[origin]
         host_items.in_flight -= 1
         self._size -= 1
@@ -218,13 +219,13 @@ class HostQueue:
         return [item for origin in list(self._hosts) for item in self.remove_host(origin)]
 
     def next_due_at(self) -> float | None:
-        """When the next item may be taken; None when none can be."""
+        """When the next item may be taken; None if there is no such item."""
         while self._heap and self._heap[0][2].scheduled_at != self._heap[0][0]:
             heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
     def _schedule(self, host_items: _HostItems) -> None:
-        """Put the host into the heap by its next request. A host without items is removed: records are stored
+        """Put the host into the heap by its next request. A host without items is removed, because records are stored
         elsewhere."""
         if not host_items.waiting:
             host_items.scheduled_at = None

@@ -1,6 +1,6 @@
 """The items of this worker from claim to settlement: counters, heartbeats, and recovery of dead workers' items.
 
-Counters are written by the event loop and read by the exporter's thread.
+The event loop writes the counters, the exporter's thread reads them.
 """
 
 from __future__ import annotations
@@ -95,11 +95,11 @@ class InFlight:
         self.backoffs = HostBackoffs()
         self.publisher = Publisher(queue, events, self.on_settled, self._on_acknowledged)
         self.wakeup = asyncio.Event()
-        """Set when there is something to check in the host queue."""
+        """Set if there is something to check in the host queue."""
         self.has_room = asyncio.Event()
-        """Set when there may be a reason to take more."""
+        """Set if there may be a reason to take more items."""
         self.is_blocked = False
-        """Nothing is taken: every host in the queue backs off."""
+        """Nothing is taken, because every host in the queue backs off."""
         self._queue = queue
         self._hosts = visitor.hosts
         self._clock = visitor.clock
@@ -111,25 +111,25 @@ class InFlight:
         self._full_hosts: set[str] = set()
         """Hosts that had enough items in memory, and still have more than half of them."""
         self._returning_items: list[Item] = []
-        """On their way to the head of the queue."""
+        """Items on their way to the head of the queue."""
         self._is_taking = False
         self._redirected_hosts: set[str] = set()
-        """Hosts that back off while items redirected to them wait in memory."""
+        """Hosts that back off while items that were redirected to them wait in memory."""
         self._receive_lock = asyncio.Lock()
-        """Held while items are claimed in Redis and not recorded here yet."""
+        """Held while items are claimed in Redis but not recorded here yet."""
 
     def __len__(self) -> int:
         return self._claimed.total()
 
     @property
     def is_moving(self) -> bool:
-        """Whether the queue was just read, or items are on their way back to it."""
+        """Whether the queue has just been read, or items are on their way back to it."""
         return self._is_taking or self.publisher.is_busy
 
     # -- in -------------------------------------------------------------------------------------------------
 
     async def fill_from_queue(self) -> None:
-        """Take from the queue while there is room in memory and a host to visit; runs until cancelled."""
+        """Take items from the queue while there is room in memory and a host to visit. Runs until cancelled."""
         failure_count = self._queue.failure_count
         while True:
             if self._queue.failure_count != failure_count:
@@ -140,7 +140,8 @@ class InFlight:
                 await pause(self.has_room, self._config.poll_timeout_seconds)
                 continue
             self._is_taking = True
-            # Our own requeued items are not new: waiting for an item would return at once, for ever.
+            # Items that this worker put back are not new. Waiting for an item would then return at once, again and
+            # again.
             await self.publisher.wait_until_returned()
             length = await self._scan_queue()
             self._is_taking = False
@@ -149,16 +150,16 @@ class InFlight:
                 self.is_blocked = False
                 await self._queue.wait_for_items(self._config.poll_timeout_seconds)
             elif self._intake.is_exhausted:
-                # A host that is only paced is not an outage.
+                # A host that only waits for its rate limit is not an outage.
                 self.is_blocked = all(origin in self.backoffs for origin in self._intake.skipped_hosts)
                 await self._wait_for_free_host()
             else:
                 self.is_blocked = False
 
     async def reconcile(self) -> None:
-        """After an outage of Redis: record claims whose reply was lost, and restore claims that Redis has forgotten.
+        """After an outage of Redis, record claims whose reply was lost, and restore claims that Redis has lost.
 
-        Not while items are being settled: they are claims here until the reply comes, and none any more in Redis.
+        This does not run while items are settled: until the reply comes they are claims here, and no longer in Redis.
         """
         async with self._receive_lock, self.publisher.settle_lock:
             ours = Counter(await self._queue.claimed_items())
@@ -171,7 +172,7 @@ class InFlight:
         return self._config.max_in_flight - len(self)
 
     async def _scan_queue(self) -> int:
-        """Scan the queue and take what may be requested. Returns the last length of the queue."""
+        """Scan the queue and take what may be requested. Returns the length of the queue as last read."""
         length = 0
         self._full_hosts = {
             origin for origin in self._full_hosts if self.host_queue.count(origin) > self._max_items_per_host // 2
@@ -198,7 +199,8 @@ class InFlight:
         return taken
 
     async def _wait_for_free_host(self) -> None:
-        """Nothing in the queue may be taken: wait until that may have changed, or new items are to be checked."""
+        """Nothing in the queue may be taken. Wait until this may have changed, or until there are new items to
+        check."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self._config.poll_timeout_seconds
         while (left := until - loop.time()) > 0:
@@ -209,8 +211,11 @@ class InFlight:
             await pause(self.has_room, left)
 
     def _host_free_slots(self, origin: str) -> int:
-        """How many more items of this host fit in memory. A full host is refilled when half of its items are gone:
-        otherwise every fetched item would start a scan for the next one."""
+        """How many more items of this host fit in memory.
+
+        A full host is refilled when half of its items are gone. Otherwise every fetched item would start a scan for the
+        next one.
+        """
         if origin in self.backoffs:
             return 0
         count = self.host_queue.count(origin)
@@ -238,7 +243,8 @@ class InFlight:
     # -- out ------------------------------------------------------------------------------------------------
 
     def schedule_item(self, item: Item, at: float) -> None:
-        """Keep it in memory until it is requested again; if its host backs off, it goes back to the queue."""
+        """Keep the item in memory until it is requested again. If its host backs off, the item goes back to the
+        queue."""
         origin = item.task.origin
         host = self.backoffs.get(origin)
         if host is None:
@@ -251,8 +257,11 @@ class InFlight:
             self.requeue([item.raw])
 
     def _may_stay(self, origin: str) -> bool:
-        """Whether an item redirected to this host may wait in memory. In the queue it belongs to the redirecting host,
-        which would be requested again and again. Too many of them would keep out others."""
+        """Whether an item that was redirected to this host may wait in memory.
+
+        In the queue the item belongs to the redirecting host, which would be requested again and again. Too many items
+        in memory would keep out others.
+        """
         self._redirected_hosts = {
             led_to for led_to in self._redirected_hosts if led_to in self.backoffs and self.host_queue.count(led_to)
         }
@@ -262,7 +271,7 @@ class InFlight:
         return True
 
     def on_visit_end(self, record: HostRecord, now: float) -> None:
-        """A visit of this host has ended; if the host backs off, all its waiting items go back to the queue."""
+        """A visit to this host has ended. If the host backs off, all its waiting items go back to the queue."""
         self.host_queue.on_visit_end(record.origin, record)
         if self.backoffs.update_host(record, now):
             items = self.host_queue.remove_host(record.origin)
@@ -272,14 +281,17 @@ class InFlight:
                     self.schedule_item(item, now)
 
     def requeue(self, raws: Sequence[bytes]) -> None:
-        """At the end of the queue."""
+        """Put these items at the end of the queue."""
         if raws:
             self._metrics.requeued += len(raws)
             self.publisher.requeue_back(raws)
 
     def _requeue_front(self, items: Sequence[Item]) -> None:
-        """At the head of the queue, where they came from. Not while more is being taken from there: items taken later
-        would go before those taken first."""
+        """Put these items back at the head of the queue.
+
+        This does not run while more items are taken from the head, because items taken later would go before those
+        taken first.
+        """
         self._returning_items += map(self.host_queue.assign_position, items)
         if not self._is_taking:
             self._flush_returning()
@@ -295,8 +307,11 @@ class InFlight:
         self.publisher.add_dead_letter(DeadLetterItem(raw, encode_reason(why, status, attempts, self._clock.now())))
 
     async def drop_items(self) -> int:
-        """Our lease expired and others have our items: forget those not in flight. Returns their number. Items claimed
-        since then are still ours, and nobody else would look for them."""
+        """Forget the items that are not in flight, because our lease expired and other workers have them. Returns their
+        number.
+
+        Items that were claimed since then are still ours, and no other worker would look for them.
+        """
         async with self._receive_lock:
             items = [*self.host_queue.remove_all(), *self._returning_items]
             self._returning_items = []
@@ -339,7 +354,7 @@ class Maintenance:
         self._pause = pause
 
     async def run(self, current_url: Callable[[], str]) -> None:
-        """Runs until cancelled; `current_url` returns a URL that is being fetched."""
+        """Run until cancelled. `current_url` returns a URL that is being fetched."""
         beat_at = recover_at = 0.0
         never = asyncio.Event()
         while True:

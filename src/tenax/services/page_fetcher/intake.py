@@ -1,8 +1,8 @@
-"""Items of the queue: parsed to URLs, and selected host by host, skipping hosts that wait.
+"""Items of the queue: parsed to URLs, and selected host by host. Hosts that wait are skipped.
 
-A host has *room* when it may be visited now and has not enough items in memory. Items of a host without room stay in
-the queue, and so do all later ones of it: a skipped item is never overtaken. The queue is scanned in windows: its head
-each time, the part beyond it step by step, and its end, where new items arrive.
+A host has *room* if it may be visited now and has not enough items in memory. Items of a host without room stay in the
+queue, and so do all later items of that host, so that none overtakes an earlier one. The queue is scanned in windows:
+its head each time, the part after the head step by step, and its end, where new items arrive.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ class Item(Value, frozen=True):
     """A claimed URL."""
 
     raw: bytes
-    """As it is in the lists."""
+    """The item as it is in the lists."""
     url: str
-    """As requested, without user and password; its page is stored and published under this URL."""
+    """The URL that is requested, without user and password. Its page is stored and published under this URL."""
     task: Task
     """What is requested next: the URL, or its redirect target."""
     host: str
     position: int = 0
-    """Its order among the items of its host in memory: the smallest is first; 0: not assigned yet."""
+    """Its order among the items of its host in memory, the smallest first; 0: not assigned yet."""
 
     @property
     def is_redirected_away(self) -> bool:
-        """Whether it was redirected to another host than its own in the queue."""
+        """Whether the item was redirected to a host that is not its own in the queue."""
         return bool(self.task.chain) and not self.task.chain[0].url.startswith(f"{self.task.origin}/")
 
 
@@ -60,7 +60,7 @@ def parse_item(raw: bytes, now: float, attempts: int = 0) -> Item | InvalidItem:
     target = parse_exact_url(url)
     if target is None:
         return InvalidItem(raw, f"not an http or https URL: {_truncate_url(url)}")
-    # We have no stored copy that could be unchanged: a 304 is a failure, and spends an attempt.
+    # There is no stored copy that could be unchanged, so a 304 is a failure and spends an attempt.
     task = Task(
         target.url, target.origin, 0, Priority.MEDIUM, Source.SEED, None, now, now, attempts, is_unconditional=True
     )
@@ -68,25 +68,29 @@ def parse_item(raw: bytes, now: float, attempts: int = 0) -> Item | InvalidItem:
 
 
 def redirect_item(item: Item, url: str, origin: str, redirected_task: Task) -> Item:
-    """The item after a redirect: the same URL with another target. Its attempts stay spent: otherwise a URL that
-    redirects to a page which always fails would start again each time it is claimed."""
+    """The item after a redirect: the same URL with another target.
+
+    Its attempts stay spent. Otherwise a URL that redirects to a page which always fails would start again each time it
+    is claimed.
+    """
     host = origin.partition("://")[2]
     task = msgspec.structs.replace(redirected_task, url=url, origin=origin, transport=None)
     return msgspec.structs.replace(item, task=task, host=host)
 
 
 def _truncate_url(url: str) -> str:
-    """The beginning of the URL without its password; the item itself is not shortened."""
+    """The beginning of the URL, without its password. The item itself is not shortened."""
     url = mask_url(url)
     return url if len(url) <= SHOWN_CHARS else f"{url[:SHOWN_CHARS]}…"
 
 
 WINDOW_SIZE = 256
-"""Items checked in one step."""
+"""Number of items that are checked in one step."""
 HEAD_WINDOWS = 80
-"""Windows of the head that are scanned each time, and windows scanned at a time beyond it."""
+"""Number of windows of the head that are scanned each time, and of windows after the head that are scanned at a
+time."""
 MAX_SKIPPED_HOSTS = 50_000
-"""Skipped hosts that are remembered. Beyond that, an item may overtake an earlier one of its host."""
+"""Maximum number of skipped hosts that are remembered. Above it, an item may overtake an earlier item of its host."""
 MAX_CACHED_ORIGINS = 10_000
 
 _PLAIN_ORIGIN = re.compile(rb"https?://[A-Za-z0-9.:-]+(?=[/?#]|$)")
@@ -107,7 +111,7 @@ class Selection(NamedTuple):
 
 
 class OriginCache:
-    """The origins of items, many of which share a prefix. None: not a URL."""
+    """The origins of items, many of which share a prefix. None: the item is not a URL."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[bytes, str] = OrderedDict()
@@ -127,27 +131,27 @@ class OriginCache:
 
 
 class Intake:
-    """One scan of the queue after the other. No I/O, no clock."""
+    """Scans the queue again and again. No I/O, no clock."""
 
     def __init__(self) -> None:
         self._origins = OriginCache()
         self._skipped_at_head: set[str] = set()
         self._skipped_beyond_head: set[str] = set()
         self._next_offset = 0
-        """Where the next part beyond the head begins; 0: right after the head."""
+        """Where the next part after the head begins; 0: right after the head."""
         self._length = 0
         self._skipped_last_pass: set[str] = set()
-        """From the last complete pass beyond the head."""
+        """Hosts that were skipped in the last complete pass after the head."""
         self._has_found = False
-        """Something was taken since the first part beyond the head was scanned."""
+        """Something was taken since the first part after the head was scanned."""
         self._was_scan_empty = False
         """The whole queue was scanned without a result, and nothing has happened since."""
         self.is_exhausted = False
-        """As far as known nothing in the queue may be taken now: the next scan is not urgent."""
+        """As far as is known, nothing in the queue may be taken now. The next scan is not urgent."""
 
     @property
     def skipped_hosts(self) -> set[str]:
-        """Hosts with items left in the queue."""
+        """Hosts that have items left in the queue."""
         return self._skipped_at_head | self._skipped_beyond_head | self._skipped_last_pass
 
     def resume_scan(self) -> None:
@@ -155,7 +159,8 @@ class Intake:
         self._was_scan_empty = False
 
     def scan_spans(self) -> Iterator[Span]:
-        """The parts of one scan, in order. Take the next one only after the last was scanned: it depends on that."""
+        """The parts of one scan, in order. Take the next part only after the last one was scanned, because it depends
+        on the result."""
         self._skipped_at_head.clear()
         if not self._next_offset:
             self._skipped_last_pass, self._skipped_beyond_head = self._skipped_beyond_head, set()
@@ -181,7 +186,7 @@ class Intake:
     def select_items(
         self, items: Sequence[bytes], span: Span, free_slots: Callable[[str], int], limit: int
     ) -> Selection:
-        """The items of this window to take, at most this many."""
+        """The items of this window to take, at most `limit`."""
         found: list[bytes] = []
         of_host: Counter[str] = Counter()
         for number, raw in enumerate(items):
@@ -189,7 +194,7 @@ class Intake:
                 return Selection(found, number)
             origin = self._origins.find_origin(raw)
             if origin is None:
-                found.append(raw)  # given up at once
+                found.append(raw)  # the item is given up at once
             elif origin in self._skipped_at_head or (not span.is_head and origin in self._skipped_beyond_head):
                 continue
             elif free_slots(origin) > of_host[origin]:
@@ -200,7 +205,8 @@ class Intake:
         return Selection(found, len(items))
 
     def record_window(self, span: Span, first: int, length: int, taken: int) -> None:
-        """A window was processed; the next one of this span begins at `first`, in a queue of this length."""
+        """Record that a window was processed. The next window of this span begins at `first`, in a queue of this
+        length."""
         self._length = length - taken
         if taken:
             self._has_found, self._was_scan_empty = True, False

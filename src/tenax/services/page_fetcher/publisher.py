@@ -22,10 +22,10 @@ class Refusal(Protocol):
 
 
 class Producer(Protocol):
-    """Sends messages, and waits for an unavailable broker."""
+    """Sends messages, and waits while the broker is unavailable."""
 
     async def send(self, topic: str, messages: Sequence[tuple[bytes, bytes]]) -> Sequence[Refusal | None]:
-        """For each, None when every replica has it, or why it was refused."""
+        """For each message, None when every replica has it, or why it was refused."""
 
     async def close(self) -> None: ...
 
@@ -55,14 +55,15 @@ class Topic:
 LINGER_SECONDS = 0.004
 MAX_BATCH_PAGES = 64
 MAX_BATCH_BYTES = 8 * 1024 * 1024
-"""Pages stored together; a longer one is stored alone."""
+"""Maximum size of pages that are stored together. A longer page is stored alone."""
 BATCHES_IN_FLIGHT = 4
 MAX_WAITING_PAGES = 256
-"""Pages that wait to be stored; further ones block their visits. So an unavailable broker stops the fetching."""
+"""Maximum number of pages that wait to be stored. Further pages block their visits, so fetching stops while the broker
+is unavailable."""
 
 
 class Publisher:
-    """Works while `run` runs; used by many visits at once."""
+    """Works while `run` runs. Used by many visits at the same time."""
 
     def __init__(
         self,
@@ -92,7 +93,7 @@ class Publisher:
         self._is_returned.set()
         self._batch_slots = asyncio.Semaphore(BATCHES_IN_FLIGHT)
         self.settle_lock = asyncio.Lock()
-        """Locked while results are written and not recorded here yet."""
+        """Held while results are written but not recorded here yet."""
         self._pending_count = 0
         """Pages and other results that are not settled yet."""
 
@@ -101,7 +102,8 @@ class Publisher:
         return self._pending_count > 0
 
     async def publish_page(self, page: OutgoingPage, room: MemoryReservation) -> None:
-        """Blocks while too many wait. The reservation is closed when the page is stored and published."""
+        """Publish a page. Blocks while too many pages wait. The reservation is closed when the page is stored and
+        published."""
         self._add_pending()
         self._pages.append((page, room))
         self._has_pages.set()
@@ -115,13 +117,13 @@ class Publisher:
         self._has_settlements.set()
 
     def requeue_back(self, items: Sequence[bytes]) -> None:
-        """At the end of the queue."""
+        """Put these items at the end of the queue."""
         self._add_returning(len(items))
         self._back_items.extend(items)
         self._has_settlements.set()
 
     def requeue_front(self, items: Sequence[bytes]) -> None:
-        """At the head of the queue, in this order; before earlier ones."""
+        """Put these items at the head of the queue, in this order, before earlier ones."""
         self._add_returning(len(items))
         self._front_items[:0] = items
         self._has_settlements.set()

@@ -1,4 +1,4 @@
-"""The Redis lists of the page-fetcher: queue, claims, dead letters and pages, and their status, which is only read."""
+"""The Redis lists of the page-fetcher: queue, claims, dead letters and pages. Also their status, which is only read."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SETTLED_TTL_SECONDS = 86_400
 ATTEMPTS_TTL_SECONDS = 7 * 86_400
 """How long attempts are kept after the last attempt of any URL."""
 _REMOVED_MARKER = b"\0tenax: taken"
-"""Replaces an item while it is removed from the middle of the queue, within one script."""
+"""Replaces an item while a script removes it from the middle of the queue."""
 
 
 def worker_name() -> str:
@@ -59,7 +59,7 @@ class RedisQueue:
         self._connection = RedisConnection(config.redis_url, SETTING_NAME)
         self._redis = redis
         self._blocking_redis = blocking_redis
-        """Has its own connection, because a blocking call holds it for seconds."""
+        """A client with its own connection, because a blocking call holds a connection for seconds."""
         self._worker = worker
         self._ttl_seconds = config.cache_ttl_seconds
         self._dead_after_ms = int(config.dead_after_seconds * 1000)
@@ -72,7 +72,7 @@ class RedisQueue:
         self._own_list = self._worker_list_key(worker)
         self._settled_key = f"{self._own_list}:settled"
         self._settle_count = 0
-        """Calls of `settle` so far: Redis recognizes a repeated call by its number."""
+        """Calls of `settle` so far. Redis recognizes a repeated call by its number."""
         self._peek = redis.register_script(scripts.PEEK)
         self._take = redis.register_script(scripts.TAKE)
         self._settle = redis.register_script(scripts.SETTLE)
@@ -84,7 +84,7 @@ class RedisQueue:
 
     @classmethod
     async def open(cls, config: PageFetcherConfig, worker: str) -> RedisQueue:
-        """Raises `ConfigError` when Redis cannot be used as named."""
+        """Raises `ConfigError` if Redis cannot be used as configured."""
         redis = create_redis_client(config.redis_url, SETTING_NAME)
         waiting = create_redis_client(config.redis_url, SETTING_NAME, config.poll_timeout_seconds + ANSWER_SECONDS)
         queue = cls(redis, waiting, config, worker)
@@ -117,9 +117,9 @@ class RedisQueue:
 
     async def wait_for_items(self, seconds: float) -> bool:
         async def work() -> bool:
-            timeout = cast(int, seconds)  # Redis accepts fractions, the library's type does not
-            # From the head to the head: the item stays where it is. Moved to our list after we have left, it would
-            # belong to nobody, and a call to a slow Redis cannot be cancelled.
+            timeout = cast(int, seconds)  # Redis accepts fractions, the type in the library does not
+            # Moved from the head to the head, so that the item stays in its place. If it moved to our list after this
+            # process had given up waiting, it would belong to nobody, and a call to a slow Redis cannot be cancelled.
             item = await await_reply(self._blocking_redis.blmove(self._queue, self._queue, timeout, "LEFT", "LEFT"))
             return item is not None
 
@@ -223,7 +223,7 @@ class RedisQueue:
     # -- one call -------------------------------------------------------------------------------------------
 
     async def _check_types(self) -> None:
-        """Raises `ConfigError` for a key of another type: writes to it would fail."""
+        """Raises `ConfigError` for a key of another type, because writes to that key would fail."""
         kinds = {
             self._queue: "list", self._dead_letters: "list", self._reasons: "hash", self._holders_key: "set",
             self._attempts: "hash", self._activity: "string",
@@ -271,12 +271,12 @@ def _tombstone_key(holders: str, worker: str) -> str:
 
 
 MAX_HOSTS = 1000
-"""Hosts shown: those that back off first, then those with the most URLs."""
+"""Maximum number of hosts shown: first those that back off, then those with the most URLs."""
 _BATCH_SIZE = 1000
 
 
 async def read_queue_status(config: PageFetcherConfig) -> QueueStatus:
-    """Raises `ConfigError` when Redis cannot be used as named, or does not answer."""
+    """Raises `ConfigError` if Redis cannot be used as configured, or does not answer."""
     redis = create_redis_client(config.redis_url, SETTING_NAME)
     try:
         return await RedisConnection(config.redis_url, SETTING_NAME).call_once(lambda: _read_status(redis, config))
@@ -332,7 +332,7 @@ async def _host_statuses(redis: Redis, queue: str, now: float) -> tuple[int, tup
         examined += len(items)
         if len(items) < _BATCH_SIZE:
             break
-    # All of them: otherwise some hosts that back off would be missing.
+    # All hosts, because otherwise some that back off would be missing.
     names, hosts = list(found), list[HostStatus]()
     for first in range(0, len(names), _BATCH_SIZE):
         async with redis.pipeline(transaction=False) as pipe:

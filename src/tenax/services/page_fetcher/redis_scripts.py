@@ -1,8 +1,8 @@
-"""Atomic Redis scripts. All keys are passed by name; each script may be repeated after a lost reply.
+"""Atomic Redis scripts. All keys are passed by name. Each script may be repeated after a lost reply.
 
-Redis does not undo a script that fails half way. So each reads every key first, which fails on a wrong type, and writes
-an item to its new list before it removes it from the old one. A full Redis refuses the first write of a script, or
-none.
+Redis does not undo a script that fails half way. So each script first reads every key, which fails if a type is wrong.
+It writes an item to its new list before it removes the item from the old one. A full Redis refuses the first write of a
+script, or none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The status of a queue, its hosts and fetchers from Redis, with a one-sentence summary: why does nothing move?"""
+"""The status of a queue, its hosts and fetchers, read from Redis; with a summary in one sentence that says why nothing
+moves."""
 
 from __future__ import annotations
 
@@ -13,9 +14,9 @@ from tenax.hosts.throttle import is_backing_off
 from tenax.model import HostRecord, Value
 
 MAX_COUNTED_URLS = 20_000
-"""URLs counted by host, from the head of the queue on."""
+"""URLs are counted by host in this many items, from the head of the queue on."""
 STALL_SECONDS = 60.0
-"""Nothing was finished for this long although URLs are in flight: something is wrong."""
+"""If nothing was finished for this long although URLs are in flight, something is wrong."""
 
 
 class HostStatus(Value, frozen=True):
@@ -23,14 +24,14 @@ class HostStatus(Value, frozen=True):
 
     host: str
     urls: int
-    """In the part of the queue that was examined."""
+    """The number of its URLs in the part of the queue that was examined."""
     why: str = ""
-    """Why it backs off; empty when it may be requested."""
+    """Why the host backs off; empty if it may be requested."""
     until: str | None = None
     breaker: str = "closed"
     failures_in_a_row: int = 0
     seconds_left: float = 0.0
-    """Until the next request; 0: as soon as a fetcher checks it."""
+    """Seconds until the next request; 0: as soon as a fetcher checks the host."""
 
 
 class FetcherStatus(Value, frozen=True):
@@ -39,7 +40,7 @@ class FetcherStatus(Value, frozen=True):
     in_flight: int
     last_heartbeat: str | None = None
     url: str = ""
-    """One that it fetches."""
+    """One of the URLs that it fetches."""
 
 
 class QueueStatus(Value, frozen=True):
@@ -58,7 +59,7 @@ class QueueStatus(Value, frozen=True):
     """When a URL was last finished or given up."""
     fetchers: tuple[FetcherStatus, ...]
     hosts: tuple[HostStatus, ...]
-    """Those that back off first."""
+    """Hosts that back off come first."""
 
 
 def host_status(origin: str, urls: int, record: HostRecord | None, now: float) -> HostStatus:
@@ -88,7 +89,7 @@ def summarize_queue(
     hosts: Sequence[HostStatus],
     idle_seconds: float | None,
 ) -> str:
-    """`idle_seconds`: since something was last finished; None when nothing ever was."""
+    """`idle_seconds` is the time since something was last finished; None if nothing ever was."""
     alive = [fetcher for fetcher in fetchers if fetcher.is_alive]
     in_flight = sum(fetcher.in_flight for fetcher in alive)
     left = sum(fetcher.in_flight for fetcher in fetchers) - in_flight
@@ -129,7 +130,8 @@ def _summarize_active(
 
 
 def count_by_host(origins: Iterable[str | None]) -> Counter[str]:
-    """How many items each host has; items that are not URLs are left out, as they are given up when claimed."""
+    """How many items each host has. Items that are not URLs are left out, because they are given up when they are
+    claimed."""
     return Counter(origin for origin in origins if origin is not None)
 
 

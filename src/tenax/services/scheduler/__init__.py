@@ -2,7 +2,8 @@
 
 - **Once per interval**, however many schedulers run and however often they restart: a mark in Redis records that a URL
   was sent, and expires with its interval.
-- **Never twice in the queue.** A URL that still waits there is not sent again; it is checked again a little later.
+- **Never twice in the queue.** A URL that still waits in the queue is not sent again; it is checked again a little
+  later.
 
 `parse_schedule` reads the file, `SeedScheduler` decides what is due, `redis_store` sends it.
 """
@@ -32,7 +33,7 @@ class Seed(Value, frozen=True):
     url: str
     every_seconds: float
     is_urgent: bool = False
-    """It goes to the head of the queue."""
+    """The URL goes to the head of the queue."""
 
 
 class SendStatus(Enum):
@@ -40,19 +41,19 @@ class SendStatus(Enum):
 
     SENT = 0
     ALREADY_SENT = 1
-    """It was sent in this interval already."""
+    """The seed was already sent in this interval."""
     STILL_QUEUED = 2
-    """It is still in the queue."""
+    """The seed is still in the queue."""
 
 
 class SendResult(NamedTuple):
     status: SendStatus
     next_check_seconds: float
-    """When to check it again."""
+    """When to check the seed again."""
 
 
 class SeedQueue(Protocol):
-    """Sends URLs to the queue, and records that it did."""
+    """Sends URLs to the queue, and records that it has sent them."""
 
     async def send(self, seeds: Sequence[Seed]) -> list[SendResult]: ...
 
@@ -107,7 +108,7 @@ def _parse_entry(entry: Any, where: str) -> Iterator[Seed]:
 
 
 def parse_interval(text: Any, where: str) -> float:
-    """`900`, `900s`, `15min`, `1h`, `1d`."""
+    """The seconds of an interval such as `900`, `900s`, `15min`, `1h` or `1d`."""
     match = _INTERVAL.fullmatch(str(text)) if isinstance(text, (str, int, float)) else None
     if match is None or match[2] not in _UNITS or float(match[1]) * _UNITS[match[2]] < MIN_INTERVAL_SECONDS:
         raise ConfigError(f"{where}: `every` takes a time such as 900s, 15min, 1h or 1d, not {str(text)[:100]!r}")
@@ -121,7 +122,7 @@ MAX_WAIT_SECONDS = 60.0
 
 
 class SeedScheduler:
-    """Sends each seed once per interval. At the start all are checked: the marks show what was sent."""
+    """Sends each seed once per interval. At the start all seeds are checked: the marks show which were sent."""
 
     def __init__(self, seeds: Sequence[Seed], seed_queue: SeedQueue, clock: Clock, pause: Pause = pause) -> None:
         self._seeds = seeds
@@ -137,7 +138,7 @@ class SeedScheduler:
 
     async def run(self) -> None:
         while not self._stop_requested.is_set():
-            # Stopping does not wait for an unavailable Redis: what was sent is marked there.
+            # Stopping does not wait while Redis is unavailable: marks in Redis show what was sent.
             await run_until_set(self._stop_requested, self.send_due_seeds())
             if self._stop_requested.is_set():
                 return
@@ -146,7 +147,7 @@ class SeedScheduler:
                 await self._pause(self._stop_requested, wait)
 
     async def send_due_seeds(self) -> Counter[SendStatus]:
-        """One round; returns its results."""
+        """Make one round, and return its results."""
         now, counts = self._clock.now(), Counter[SendStatus]()
         due: list[int] = []
         while self._due and self._due[0][0] <= now:

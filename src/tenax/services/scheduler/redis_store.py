@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SETTING_NAME = "page_fetcher.redis_url"
 RECHECK_SECONDS = 60.0
-"""A seed still in the queue is checked again after this time, or after its interval if that is shorter."""
+"""A seed that is still in the queue is checked again after this time, or after its interval if that is shorter."""
 
 _SEND_SCRIPT = """
 -- queue, then a mark for each URL | for each: URL, interval in ms, whether it is urgent
@@ -46,7 +46,7 @@ class RedisSeedQueue:
 
     @classmethod
     async def open(cls, url: str, queue: str) -> RedisSeedQueue:
-        """Raises `ConfigError` when Redis cannot be used as named."""
+        """Raises `ConfigError` if Redis cannot be used as configured."""
         redis, connection = create_redis_client(url, SETTING_NAME), RedisConnection(url, SETTING_NAME)
         try:
             await connection.call_once(lambda: redis.exists(queue))
