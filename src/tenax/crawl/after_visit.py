@@ -81,10 +81,10 @@ def page_similarity(one: bytes, other: bytes) -> float:
 
 DAY_SECONDS = 86_400.0
 MIN_PRICE = 0.02
-"""Lower bound of the price, however few pages a host has: at this price a page that changes daily is visited two or
-three times a day, one that changes once a year every few days."""
+"""Lower bound of the price, however few pages a host has. At this price a page that changes daily is visited two or
+three times a day, and one that changes once a year every few days."""
 SAME_TEXT_SIMILARITY = 0.98
-"""Texts at least this similar count as equal: a counter or an advertisement differs."""
+"""Texts that are at least this similar count as equal, because they differ only in a counter or an advertisement."""
 LIST_HASH_CHARS = 16
 _GONE_KINDS = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
 
@@ -106,7 +106,8 @@ def plan_recrawl(
     extracted: ExtractedPage | None,
     similarity: float | None,
 ) -> RecrawlPlan:
-    """`similarity` is that of the page's text to the stored copy; None when they were not compared."""
+    """The recrawl plan after a visit. `similarity` is that of the page's text to the stored copy; None if they were not
+    compared."""
     outcome, now, config = end.outcome, end.now, end.site.recrawl
     stored_copy = claim.stored_copy
     before = stored_copy.change_history if stored_copy is not None else None
@@ -139,7 +140,7 @@ def _plan_after_failure(
     now: float,
     config: RecrawlConfig,
 ) -> RecrawlPlan:
-    """The page existed and could not be fetched: nothing is learned, and one bad day does not end its recrawls."""
+    """The page exists and could not be fetched. Nothing is learned, and the recrawls of the page continue."""
     if before is None or not _is_page_failure(outcome):
         return RecrawlPlan(recrawl_cost, before)
     # Attempts in quick succession count as one failure.
@@ -151,7 +152,7 @@ def _plan_after_failure(
 
 
 def _is_page_failure(outcome: Outcome) -> bool:
-    """Whether this page failed, not its host or our own pace."""
+    """Whether this page failed, and not its host or our own pace."""
     if isinstance(outcome, Failed):
         return not outcome.is_site_wide and outcome.kind is not FailureKind.RATE_LIMITED
     return isinstance(outcome, Rejected)
@@ -160,7 +161,7 @@ def _is_page_failure(outcome: Outcome) -> bool:
 def _change_status(
     outcome: Outcome, stored_copy: StoredCopy | None, extracted: ExtractedPage | None, similarity: float | None
 ) -> ChangeStatus | None:
-    """What the visit found; None when the page was not checked."""
+    """What the visit found; None if the page was not checked."""
     match outcome:
         case Fetched() if stored_copy is None or stored_copy.change_history is None:
             return ChangeStatus.FIRST
@@ -218,7 +219,7 @@ def _update_price(
     seconds: float,
     price: float,
 ) -> RecrawlCost:
-    """The host's budget and price after one of its pages was planned again."""
+    """The budget and price of the host, after one of its pages was planned again."""
     now = end.now
     planned = recrawl_cost.planned_per_day + DAY_SECONDS / max(seconds, 1.0)
     if before is not None and before.planned_seconds:
@@ -235,7 +236,7 @@ def _interval_bounds(config: RecrawlConfig) -> IntervalBounds:
 
 
 def parse_http_time(text: str | None) -> float | None:
-    """An HTTP date as seconds since 1970; None when it is not one."""
+    """An HTTP date in seconds since 1970; None if it is not one."""
     try:
         return parsedate_to_datetime(text).timestamp() if text else None
     except (ValueError, OverflowError):
@@ -243,7 +244,7 @@ def parse_http_time(text: str | None) -> float | None:
 
 
 def parse_iso_time(text: str | None) -> float | None:
-    """An ISO 8601 date or time; without a zone it is UTC."""
+    """An ISO 8601 date or time in seconds since 1970. Without a zone it is UTC."""
     try:
         at = datetime.fromisoformat(text) if text else None
     except ValueError:
@@ -258,13 +259,13 @@ class VisitUpdate(NamedTuple):
 
     host: HostRecord
     candidates: tuple[Candidate, ...] = ()
-    """From discovery, besides the links of the page."""
+    """Candidates from discovery, besides the links of the page."""
     change_history: ChangeHistory | None = None
     next_visit_at: float | None = None
     """When to recrawl the page; None: never."""
     why: str = ""
     cut_off: Mapping[str, int] = {}
-    """Guesses withheld by limits, by limit. The links of the page are counted elsewhere."""
+    """Number of guesses that limits hold back, by limit. The links of the page are counted elsewhere."""
 
     def adjust_plan(self, plan: Plan) -> Plan:
         """The plan of the task. A task that is done or given up is rescheduled if its page is recrawled."""
@@ -281,7 +282,7 @@ def apply_visit(
     new_candidates: tuple[Candidate, ...],
     rules: Rules,
 ) -> VisitUpdate:
-    """`host` is its latest record, `new_candidates` are those of the page."""
+    """What a visit changes. `host` is its latest record, `new_candidates` are those of the page."""
     answer, outcome, site = end.answer, end.outcome, end.site
     new_host = update_host(host, end)
     guess_state, guesses = guess_urls(
@@ -344,7 +345,7 @@ def _update_facets(
 
 
 def _stored_copy_similarity(claim: Claim, extracted: ExtractedPage | None) -> float | None:
-    """How similar the page is to the stored copy; None when they cannot be compared."""
+    """How similar the page is to the stored copy; None if they cannot be compared."""
     stored_copy = claim.stored_copy
     if extracted is None or stored_copy is None or not extracted.fingerprint or not stored_copy.fingerprint:
         return None

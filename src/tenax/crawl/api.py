@@ -36,21 +36,21 @@ from tenax.urls.normalize import WebUrl, normalize, normalize_options
 
 MAX_UNREAD_PAGES = 200
 MAX_UNREAD_BYTES = 64 * 1024 * 1024
-"""Texts of pages that the caller has not taken yet."""
+"""Maximum size of the texts of pages that the caller has not taken yet."""
 CONTINUOUS_KEY = "continuous"
 """Database key: the pages of this crawl are recrawled continuously."""
 SETTINGS_KEY = "settings"
-"""Database key: the settings given for this crawl, as JSON."""
+"""Database key: the settings that were given for this crawl, as JSON."""
 MAX_LISTED = 3
 """Seeds or outcomes listed in one notice."""
 
 
 class Crawl:
-    """A crawl in a directory, or on the server of `database.url`: a new one, or the one that is already there.
+    """A crawl in a directory, or on the server of `database.url`. If there is none, a new one begins.
 
-    Everything is in `directory` (by default `tenax-HOST` of the first seed). Leave at any time, by `break`, an
-    exception or kill -9; the same call resumes the crawl. Pages stored by an earlier run are not yielded again. With a
-    server, `directory` is for the files of `events` only; without it none are written.
+    Everything is in `directory` (by default `tenax-HOST` of the first seed). You may leave at any time, by `break`, an
+    exception or kill -9; the same call resumes the crawl. Pages that an earlier run stored are not yielded again. If
+    the crawl is on a server, `directory` is only for the files of `events`; without it none are written.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class Crawl:
         typed_by_person: bool = False,
         clock: Clock | None = None,
     ) -> None:
-        """`restart` moves an earlier crawl in `directory` aside, `recrawl` visits its pages again.
+        """`restart` moves an earlier crawl in `directory` aside, `recrawl` visits its pages again. `typed_by_person`
+        allows a seed at a private address.
 
-        `typed_by_person` allows a seed at a private address.
-
-        Raises `ConfigError` for a setting of a wrong type or out of bounds, `UsageError` for a seed that is not a URL.
+        Raises `ConfigError` for a setting with a wrong type or out of bounds, and `UsageError` for a seed that is not a
+        URL.
         """
         if isinstance(seeds, str):
             raise UsageError(f"seeds must be a list of URLs; write [{mask_url(seeds)[:200]!r}]")
@@ -85,7 +85,7 @@ class Crawl:
         if self.location.server and restart:
             raise UsageError("a crawl on a server cannot be moved aside; use another database.schema")
         self.directory = self.location.directory
-        """Its directory; None when the crawl is on a server and writes no files."""
+        """The directory of the crawl; None if the crawl is on a server and writes no files."""
         self._restart = restart
         self._recrawl = recrawl
         self._typed_by_person = typed_by_person
@@ -147,7 +147,7 @@ class Crawl:
         return self
 
     async def _readmit(self, records: Records, typed_origins: Sequence[str]) -> None:
-        """Admit what earlier runs left out and this one allows."""
+        """Admit what earlier runs left out and this run allows."""
         rules = self._entered_app.crawl_rules.rules
         done = await readmit(records, rules, self._config, admission_bounds(rules, self._config, typed_origins))
         if readmitted := done.admitted + done.unparked:
@@ -156,8 +156,10 @@ class Crawl:
             self.notices.append(f"{done.refetched:,} documents are fetched again for links cut off by a limit")
 
     async def _requeue_pages(self, records: Records) -> int:
-        """Returns how many URLs were requeued. Pages visited before `recrawl.continuous` was set have no next visit:
-        they are requeued at once."""
+        """Requeue pages. Returns how many URLs were requeued.
+
+        Pages that were visited before `recrawl.continuous` was set have no next visit, so they are requeued at once.
+        """
         begins = self._config.recrawl.continuous and await records.get_meta(CONTINUOUS_KEY) is None
         requeued = 0
         if self._recrawl or begins:
@@ -182,9 +184,9 @@ class Crawl:
                 await self._app.close()
 
     async def _check_seeds(self, urls: Sequence[WebUrl]) -> SeedCheck:
-        """Resolve the seeds' hosts; adds notices about those that are not found or that the guard refuses.
+        """Resolve the hosts of the seeds. Adds notices about hosts that are not found, or that the guard refuses.
 
-        Raises `NoSeedReachable` when no host is found, or when the guard refuses every seed.
+        Raises `NoSeedReachable` if no host is found, or if the guard refuses every seed.
         """
         guard = self._config.guard
         seed_check = await check_seeds(urls, guard, self._typed_by_person)
@@ -200,7 +202,7 @@ class Crawl:
         return seed_check
 
     async def run(self) -> Ending:
-        """Crawl to an end; pages go to the database and the sinks only."""
+        """Crawl to the end. Pages go only to the database and the sinks."""
         parts, grace_seconds = self._entered_app, self.grace_seconds
         others: list[BackgroundTask] = [self._update_metrics] if self._metrics_server is not None else []
         if grace_seconds is not None:
@@ -214,26 +216,28 @@ class Crawl:
 
     @property
     def grace_seconds(self) -> float | None:
-        """How long visits in flight may take after `stop`; on a server, other workers repeat those that are abandoned.
+        """How long visits in flight may take after `stop`. On a server, other workers repeat visits that are abandoned.
 
-        None for a crawl in a directory: they may take as long as they need, because no other process has the file.
+        None for a crawl in a directory: its visits may take as long as they need, because no other process has the
+        file.
         """
         return self._config.worker.grace_seconds if self.location.server else None
 
     async def _is_limited(self) -> bool:
-        """Whether a limit keeps out anything that the rules allow."""
+        """Whether a limit has cut off anything that the rules allow."""
         app = self._entered_app
         is_cut_off = await recount_cut_offs(app.database, app.crawl_rules.rules, self._config)
         return is_cut_off or any(limit_setting(cause) for cause in (await app.database.status()).parked)
 
     async def __aiter__(self) -> AsyncIterator[Page]:
-        """Pages as they are committed. The crawl pauses while they are not taken, and stops when the loop is left.
+        """Pages, as they are committed.
 
-        Raises `NoPagesStored` at the end of a crawl without any page: a loop cannot return an `Ending`.
+        The crawl pauses while they are not taken, and stops when the loop is left. At the end of a crawl without any
+        page `NoPagesStored` is raised, because a loop cannot return an `Ending`.
         """
         self._unread_pages = deque()
         self._entered_app.engine.listeners.append(self._add_unread_page)
-        # Stored, because leaving a loop early does not end this generator at once; `__aexit__` waits for it.
+        # Stored, because this generator does not end at once when the loop is left early. `__aexit__` waits for it.
         running = self._run_task = asyncio.get_running_loop().create_task(self.run())
         running.add_done_callback(lambda _: self._page_ready.set())
         while not running.done() or self._unread_pages:
@@ -250,17 +254,23 @@ class Crawl:
             raise NoPagesStored(_format_nothing_stored(status, self.location))
 
     def stop(self) -> None:
-        """Claim nothing more; visits in flight are finished and committed, then `run` returns."""
+        """Claim no more tasks. Visits in flight are finished and committed, and then `run` returns."""
         self._entered_app.stop()
 
     def set_command(self, command: str, settings: bytes | None) -> None:
-        """For the command line: `command` resumes this crawl, and `tenax status` shows it. `settings` are those given
-        for this crawl, for the next command; None keeps the stored ones. Call it before the crawl is entered."""
+        """For the command line. `command` resumes this crawl, and `tenax status` shows it. `settings` are those given
+        for this crawl, for the next command; None keeps the stored ones.
+
+        Call it before the crawl is entered.
+        """
         self._command, self._settings = command, settings
 
     def set_exit_handler(self, exit_process: Callable[[int], None]) -> None:
-        """For a process that only runs this crawl: `exit_process` is called with an exit code when the crawl has given
-        up and does not end by itself. Call it once the crawl is entered."""
+        """For a process that only runs this crawl: `exit_process` is called with an exit code if the crawl has given up
+        and does not end by itself.
+
+        Call it after the crawl is entered.
+        """
         self._entered_app.supervisor.exit_process = exit_process
 
     def progress(self) -> Progress:
@@ -294,7 +304,7 @@ class Crawl:
             await asyncio.sleep(1)
 
     def _extend_rules(self, stored: Rules) -> Rules:
-        """Add the seeds of earlier runs and, on a server, those of others."""
+        """Add the seeds of earlier runs and, on a server, the seeds of other processes."""
         return extend_rules(stored, self._rules.seeds, self._config, self._rules.year)
 
     def _resume_rules(self, stored: Rules | None) -> Rules:
@@ -324,7 +334,7 @@ class Crawl:
 
 
 def default_directory(seed: str) -> Path:
-    """The directory of a crawl of this seed, unless another one is given."""
+    """The directory of a crawl of this seed, if no other one is given."""
     host = seed.partition("://")[2].partition("/")[0]
     return Path("tenax-" + "".join(mark if mark.isalnum() or mark in ".-" else "-" for mark in host))
 

@@ -22,7 +22,7 @@ MAX_SHOWN_BACKOFFS = 5
 
 
 class Meter:
-    """Reports the progress of a run: the counts of the database, and those of the engine's metrics for this run."""
+    """Reports the progress of a run: the counts of the database, and for this run those of the engine's metrics."""
 
     def __init__(self, clock: Clock, frontier: Frontier, hosts: MemoryHosts, engine: Engine) -> None:
         self._clock = clock
@@ -61,7 +61,7 @@ class Meter:
         return len(times) / max(min(RATE_WINDOW_SECONDS, now - self._started_at), 0.001)
 
     def _host_activity(self, now: float) -> tuple[list[HostBackoff], int]:
-        """The hosts that back off, longest first, and the number of hosts with recent requests."""
+        """The hosts that back off, the longest backoff first, and the number of hosts with recent requests."""
         backoffs, active = [], 0
         for record in self._hosts.records():
             if record.backoff_reason and record.next_at > now:
@@ -105,7 +105,7 @@ class App:
         background: Sequence[BackgroundTask],
         parts: Sequence[Closable],
     ) -> None:
-        """`background` runs until the crawl ends; `parts` are closed in order, then the database."""
+        """`background` runs until the crawl ends. `parts` are closed in order, and then the database."""
         self.database = database
         self.hosts = hosts
         self.engine = engine
@@ -117,7 +117,7 @@ class App:
         self._stop_requested = asyncio.Event()
 
     async def requeue_browser_tasks(self) -> int:
-        """Requeue the tasks that wait for a browser, if there is one now. Returns the number of URLs."""
+        """Requeue the tasks that wait for a browser, if there is a browser now. Returns the number of URLs."""
         is_used = any(TransportKind.BROWSER in site.fetch.fallbacks for site in self.engine.sites)
         if (
             TransportKind.BROWSER not in self.engine.pipeline.available_transports
@@ -128,7 +128,7 @@ class App:
         return await self.database.replay(None, needs_browser=True)
 
     def stop(self) -> None:
-        """Claim nothing more; visits in flight are finished and committed, then `run` returns."""
+        """Claim no more tasks. Visits in flight are finished and committed, and then `run` returns."""
         self.engine.stop()
         self._stop_requested.set()
 
@@ -140,7 +140,7 @@ class App:
         log.warning("visits did not end in time, left to other workers", count=count)
 
     async def run(self, *extra_tasks: BackgroundTask) -> Ending:
-        """Crawl to an end, with `extra_tasks` in the background."""
+        """Crawl to the end, with `extra_tasks` in the background."""
         try:
             return await self._run(extra_tasks)
         except BaseExceptionGroup as errors:
@@ -151,7 +151,7 @@ class App:
             watching = [group.create_task(work()) for work in (self.supervisor.run, *self._background, *extra_tasks)]
             relaying = [group.create_task(relay.run()) for relay in self.relays]
             try:
-                # In a task of its own: it wakes up for every URL, and nothing above it needs to.
+                # In a task of its own, because it wakes up for every URL, and no outer task needs to.
                 crawling = asyncio.get_running_loop().create_task(self.engine.run())
                 ending = await crawling
             finally:
@@ -159,7 +159,7 @@ class App:
                 for relay in self.relays:
                     relay.stop()
             await asyncio.gather(*relaying)
-        await self.supervisor.check_files()  # stored pages must be in the files that we name
+        await self.supervisor.check_files()  # stored pages must be in the files at these paths
         if self.supervisor.error is not None:
             raise self.supervisor.error
         return ending

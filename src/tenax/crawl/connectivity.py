@@ -1,7 +1,7 @@
 """Detects that the network is down, and logs hosts that go down or come back.
 
-While the network is down, the crawl waits instead of blaming the hosts. `NetworkState` is pure: from the outcomes of
-visits and the results of probes it says when to probe and whether the network is down. `probe_network` connects to the
+While the network is down, the crawl waits, and does not blame the hosts. `NetworkState` is pure: the outcomes of visits
+and the results of probes tell it when to probe, and whether the network is down. `probe_network` connects to the
 probes. `NetworkMonitor` combines the two and pauses the crawl.
 """
 
@@ -24,14 +24,14 @@ PAUSE_REASON = "network"
 """Passed to `set_pause`."""
 CONNECT_SECONDS = 3.0
 MIN_PROBE_INTERVAL_SECONDS = 5.0
-"""Between two probes while the network is up."""
+"""Minimum time between two probes while the network is up."""
 MAX_DOUBLINGS = 10
 MIN_FAILURES = 3
-"""One failure of one or two hosts proves little."""
+"""A failure of one or two hosts proves little."""
 
 # No host was reached.
 _UNREACHABLE_KINDS = frozenset({FailureKind.DNS, FailureKind.CONNECT, FailureKind.TIMEOUT_CONNECT, FailureKind.PROXY})
-# Errors of a connection that loses its network. The host may cause them too.
+# Errors of a connection that loses its network. The host may also cause them.
 _INTERRUPTED_KINDS = frozenset({
     FailureKind.RESET, FailureKind.TIMEOUT_HEADERS, FailureKind.TIMEOUT_BODY, FailureKind.TIMEOUT_TOTAL,
     FailureKind.TRUNCATED, FailureKind.TLS,
@@ -44,7 +44,7 @@ class ProbeResult(Value, frozen=True):
     reachable_probe: str = ""
     """The first probe that accepted a connection; empty: none."""
     errors: dict[str, str] = {}
-    """Why the others did not, as far as known by then."""
+    """Why the other probes did not, as far as known by then."""
 
     @property
     def is_up(self) -> bool:
@@ -52,10 +52,10 @@ class ProbeResult(Value, frozen=True):
 
 
 class NetworkState:
-    """Suspects the network when several hosts in a row cannot be reached; a probe decides.
+    """Suspects the network if several hosts in a row cannot be reached. A probe decides.
 
-    A probe that never answered proves nothing: it may be unreachable from here at all times. So the probes are tried
-    once after the first public host has answered, and the network counts as down only if a probe has answered before in
+    A probe that never responded proves nothing, because it may never be reachable from here. So the probes are tried
+    once after the first public host has responded. The network counts as down only if a probe has responded before in
     this run.
     """
 
@@ -63,11 +63,11 @@ class NetworkState:
         self._max_hosts = resilience.network_failures
         self._check_seconds = resilience.network_check_seconds
         self._has_probes = bool(resilience.network_probes)
-        self._reachable_hosts: set[str] = set()  # hosts that have answered, up to `_max_hosts`
-        self._unreachable_hosts: set[str] = set()  # since any host last answered
+        self._reachable_hosts: set[str] = set()  # hosts that have responded, up to `_max_hosts`
+        self._unreachable_hosts: set[str] = set()  # since a host last responded
         self._failures = 0
         self._false_suspicions = (
-            0  # suspicions in a row that a look found to be wrong; any answer of a host ends the row
+            0  # suspicions in a row that a probe did not confirm; any response of a host ends the row
         )
         self._has_reached_public_host = False
         self._has_working_probe = False
@@ -80,10 +80,11 @@ class NetworkState:
 
     @property
     def is_suspect(self) -> bool:
-        """Too many hosts in a row could not be reached: as many as configured, or all hosts that a small crawl knows.
+        """Whether too many hosts in a row could not be reached: as many as configured, or all hosts that a small crawl
+        knows.
 
         Each false suspicion doubles the number of failures that the next one needs. Otherwise a crawl that has only
-        dead hosts left would suspect the network for ever and never give up any of them.
+        dead hosts left would suspect the network for ever, and never give up any host.
         """
         enough = min(self._max_hosts, max(len(self._reachable_hosts), 1))
         failures = min(MIN_FAILURES, self._max_hosts)
@@ -93,12 +94,12 @@ class NetworkState:
 
     @property
     def can_probe(self) -> bool:
-        """Probes are for crawls that have reached a public host: a crawl of a private network may have no Internet
-        access."""
+        """Whether probes may be sent. Only crawls that have reached a public host send them: a crawl of a private
+        network may have no Internet access."""
         return self._has_probes and self._has_reached_public_host
 
     def record_outcome(self, outcome: Outcome, origin: str, is_public: bool = True) -> None:
-        """Record how a visit ended. `is_public`: the host has a public address, so its answers prove that the network
+        """Record how a visit ended. `is_public`: the host has a public address, so its responses prove that the network
         is up.
 
         Outcomes that say nothing about the network, such as a read timeout, change nothing.
@@ -117,7 +118,8 @@ class NetworkState:
                 self.down_since = None
 
     def is_network_failure(self, outcome: Outcome) -> bool:
-        """Whether the network may have caused this failure, not the host: the host's record must not change then."""
+        """Whether the network may have caused this failure, and not the host. Then the record of the host must not
+        change."""
         if not (isinstance(outcome, Failed) and outcome.kind in _UNREACHABLE_KINDS | _INTERRUPTED_KINDS):
             return False
         return self.is_down or (self._has_working_probe and self.is_suspect)
@@ -132,7 +134,7 @@ class NetworkState:
         return self.is_suspect and now - self._probed_at >= MIN_PROBE_INTERVAL_SECONDS
 
     def record_probe(self, is_up: bool, now: float) -> None:
-        """Record the result of a probe. It settles a suspicion either way."""
+        """Record the result of a probe. It either confirms a suspicion or ends it."""
         self._false_suspicions += self.is_suspect and is_up
         self._probed_at = now
         self._has_working_probe |= is_up
@@ -145,7 +147,7 @@ class NetworkState:
 
 
 def _is_answer(outcome: Outcome) -> bool:
-    """Whether this outcome implies that the host answered."""
+    """Whether the host has responded, by this outcome."""
     match outcome:
         case Fetched() | Redirected() | Rejected():
             return True
@@ -158,7 +160,7 @@ def _is_answer(outcome: Outcome) -> bool:
 
 
 class NetworkMonitor:
-    """Probes the network when there is a reason; while it is down, pauses the crawl and probes regularly."""
+    """Probes the network if there is a reason. While the network is down, pauses the crawl and probes regularly."""
 
     def __init__(
         self,
@@ -191,7 +193,7 @@ class NetworkMonitor:
                 self._set_pause(PAUSE_REASON, False)
 
     async def probe(self) -> ProbeResult:
-        """Probe now, whatever the reason, and pause or resume the crawl accordingly."""
+        """Probe now, with or without a reason, and pause or resume the crawl accordingly."""
         if not self.state.can_probe:
             return ProbeResult()
         self._last_result = await probe_network(self._probes)
@@ -236,7 +238,7 @@ def parse_probe_address(text: str) -> tuple[str, int]:
 
 
 async def probe_network(probes: Mapping[str, tuple[str, int]], timeout_seconds: float = CONNECT_SECONDS) -> ProbeResult:
-    """Connect to all probes at once and send nothing. The first that accepts the connection is enough."""
+    """Connect to all probes at the same time and send nothing. The first one that accepts the connection is enough."""
     errors: dict[str, str] = {}
     attempts = {asyncio.ensure_future(_probe_error(name, *address)): name for name, address in probes.items()}
     try:
@@ -257,22 +259,23 @@ async def probe_network(probes: Mapping[str, tuple[str, int]], timeout_seconds: 
 
 
 async def _probe_error(name: str, host: str, port: int) -> tuple[str, str | None]:
-    """The probe's name, and why it cannot be connected to; None when it can."""
+    """The name of the probe, and why it cannot be connected to; None if it can."""
     try:
         _, writer = await asyncio.open_connection(host, port)
     except OSError as error:
         if is_out_of_files(error):
-            return name, None  # our own limit, not the network's
+            return name, None  # the limit is ours, not the network's
         return name, error.strerror or str(error) or type(error).__name__
     writer.close()
-    # It accepted the connection, which is enough.
+    # The probe accepted the connection, which is enough.
     with suppress(OSError):
         await writer.wait_closed()
     return name, None
 
 
 def log_host_change(before: HostRecord, host: HostRecord, now: float) -> None:
-    """Log an outage, its end, and a block. A continuing outage is not logged again."""
+    """Log when an outage or a block of the host begins, and when an outage ends. An outage that continues is not logged
+    again."""
     if (before.breaker == "closed") != (host.breaker == "closed"):
         log.info(
             "host is up again" if host.breaker == "closed" else "host down, probing",

@@ -1,4 +1,4 @@
-"""URLs that limits cut off: counts them, and finds the pages that link to one and the limits that kept it out."""
+"""URLs that limits cut off: counts them, and finds the pages that link to one and the limits that cut it off."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ from tenax.urls.normalize import normalize, normalize_options
 T = TypeVar("T")
 
 PAGE_BATCH_SIZE = 200
-"""Pages whose links are looked up and written together."""
+"""Number of pages whose links are looked up and written together."""
 FEED_LIMITS = ("feeds_too_deep", "max_feeds")
 LINK_LIMITS = frozenset(
     {"depth", "max_links_per_page", "facets_per_path", "hosts_per_domain", "max_sitemap_urls", *FEED_LIMITS}
 )
-"""Limits whose cut-off URLs are among the stored links; for other limits the document is fetched again."""
+"""Limits whose cut-off URLs are among the stored links. For other limits the document is fetched again."""
 SITEMAP_LIMIT = "max_sitemaps"
 NON_LINK_LIMITS = frozenset({SITEMAP_LIMIT, "links_read", "sitemap_read"}) | GUESS_LIMITS
 """Other cut-offs: the sitemaps of a robots.txt or an index, guesses, and what no run reads."""
 
 
 async def recount_cut_offs(records: Records, rules: Rules, config: Config) -> bool:
-    """Whether limits keep out anything that the rules allow. Afterwards the stored counts cover only that.
+    """Whether limits cut off anything that the rules allow. Afterwards the stored counts include only that.
 
-    A link cut off on one page may have been found on another one, or robots.txt may disallow it; a guess may have been
-    made after another visit.
+    A link that was cut off on one page may have been found on another, or robots.txt may disallow it. A guess may have
+    been made after another visit.
     """
     is_limited = False
     await _recount_guesses(records, rules, Sites(config))
@@ -80,8 +80,10 @@ async def recount_cut_offs(records: Records, rules: Rules, config: Config) -> bo
 
 
 class _StoredRobots:
-    """The robots.txt rules as last fetched. A robots.txt that was never fetched, or gave no answer, disallows nothing:
-    its rules are unknown."""
+    """The rules of robots.txt files as last fetched.
+
+    A robots.txt that was never fetched, or did not respond, disallows nothing, because its rules are unknown.
+    """
 
     def __init__(self, reports: Reports, config: Config) -> None:
         self._reports = reports
@@ -99,7 +101,7 @@ class _StoredRobots:
 
 
 async def _recount_guesses(records: Records, rules: Rules, sites: Sites) -> None:
-    """Count the pending guesses of a host once, with the first of its pages that has any."""
+    """Count the pending guesses of a host once, at the first of its pages that has any."""
     pages = [page async for page in records.cut_offs.pages() if not GUESS_LIMITS.isdisjoint(page.cut_off_counts)]
     now = (await records.status()).now if pages else 0.0
     first: dict[str, CutOffPage] = {}
@@ -120,7 +122,7 @@ async def _recount_guesses(records: Records, rules: Rules, sites: Sites) -> None
 
 
 def _remaining_cut_offs(page: CutOffPage, limits: Iterable[str]) -> Counter[str]:
-    """The remaining counts; some limits cannot be looked up in the links."""
+    """The remaining counts. Some limits cannot be looked up in the links."""
     return Counter(
         {name: page.cut_off_counts[name] for name in NON_LINK_LIMITS if name in page.cut_off_counts}
     ) + Counter(limits)
@@ -136,7 +138,7 @@ def has_stored_links(page: CutOffPage) -> bool:
 
 
 def _cut_off_urls(rules: Rules, page: CutOffPage, discovery: DiscoveryConfig) -> dict[str, str]:
-    """The URLs on the page that the rules allow, and the limit that keeps each out if it is not in the crawl."""
+    """The URLs on the page that the rules allow, with the limit that cuts each off if it is not in the crawl."""
     if GUESS_LIMITS.issuperset(page.cut_off_counts):
         return {}
     found = unpack_links(page.origin, page.packed or b"")
@@ -156,13 +158,13 @@ def _cut_off_urls(rules: Rules, page: CutOffPage, discovery: DiscoveryConfig) ->
 
 
 def feed_limit(cut: Iterable[str]) -> str:
-    """The limit that keeps out the feeds named by a document with these cut-offs; empty: none."""
+    """The limit that cuts off the feeds named by a document with these cut-offs; empty: none."""
     names = limit_names(cut)
     return next((name for name in FEED_LIMITS if name in names), "")
 
 
 def link_limit(rules: Rules, url: str, cut: Iterable[str]) -> str:
-    """The limit that keeps out this link of a document with these cut-offs; empty: none."""
+    """The limit that cuts off this link of a document with these cut-offs; empty: none."""
     names = [
         name for name in sorted(limit_names(cut)) if name not in ("depth", LINKS_NOT_KEPT, *FEED_LIMITS, *GUESS_LIMITS)
     ]
@@ -193,18 +195,18 @@ class LinkingPage(Value, frozen=True):
     is_nofollow: bool = False
     url_list_kind: str = ""
     is_url_list: bool = False
-    """It links to the URL as a feed or a sitemap."""
+    """Whether it names the URL as a feed or a sitemap."""
 
 
 class CutOff(Value, frozen=True):
-    """A limit that kept a URL out."""
+    """A limit that cut off a URL."""
 
     limit: str
     """The setting, such as `crawl.max_depth`."""
     via: str
-    """The page, sitemap or feed where it was cut off."""
+    """The page, sitemap or feed where the URL was cut off."""
     links: int = 0
-    """How many were cut off there, when it is unknown whether this URL is among them."""
+    """How many URLs were cut off there, if it is unknown whether this URL is among them."""
 
 
 UnfollowedReason = Literal["", "nofollow", "sources", "host", "duplicate"]
@@ -220,18 +222,18 @@ class LinkSearch(Value, frozen=True):
     count: int = 0
     """How many pages link to it."""
     depth: int | None = None
-    """The smallest depth they give it; None when no link is followed."""
+    """The smallest depth that these pages give the URL; None if no link is followed."""
     cut_off: tuple[CutOff, ...] = ()
     possible_cut_offs: tuple[CutOff, ...] = ()
-    """Documents that were not read to the end: the URL may be in the unread part."""
+    """Documents that were not read to the end. The URL may be in the unread part."""
     unfollowed_reason: UnfollowedReason = ""
-    """Why links to it are not followed, when no rule refuses the URL and no limit cut it off."""
+    """Why links to the URL are not followed, if no rule refuses it and no limit cut it off."""
     pages_without_links: int = 0
     """Documents with links that were neither followed nor stored."""
 
     @property
     def is_url_list(self) -> bool:
-        """Whether it is linked only as a sitemap or a feed: rules for pages do not apply."""
+        """Whether the URL is linked only as a sitemap or a feed. Rules for pages do not apply then."""
         return bool(self.pages) and all(page.is_url_list for page in self.pages)
 
 
@@ -245,17 +247,17 @@ class _CutPage(NamedTuple):
 
 
 class _FollowedLink(NamedTuple):
-    """A link without nofollow."""
+    """A link that is not marked nofollow."""
 
     depth: int
-    """Of the URL by this link."""
+    """The depth of the URL by this link."""
     record_id: int
     via: str
     is_url_list: bool
 
 
 async def search_links(records: Records, rules: Rules, sites: Sites, url: str) -> LinkSearch:
-    """Search all stored links for a URL that was never admitted; `sites` as in the last run. Reads all links."""
+    """Search all stored links for a URL that was never admitted. `sites` are those of the last run. Reads all links."""
     cut = [
         _CutPage(page.record_id, page.url, page.cut_off_counts, page.packed is not None)
         async for page in records.cut_offs.pages()
@@ -297,7 +299,7 @@ async def search_links(records: Records, rules: Rules, sites: Sites, url: str) -
 async def _shared_unfollowed_reason(
     reports: Reports, rules: Rules, sites: Sites, url: str, pages: Sequence[LinkingPage]
 ) -> UnfollowedReason:
-    """The first page's reason if no page's link is followed, else empty."""
+    """The reason of the first page if no page's link is followed, else empty."""
     reasons = [await _unfollowed_reason(reports, rules, sites, url, page) for page in pages[:MAX_SHOWN]]
     return reasons[0] if reasons and all(reasons) else ""
 
@@ -322,7 +324,7 @@ async def _unfollowed_reason(
 
 
 async def _guess_limits(reports: Reports, url: str, cut_pages: Sequence[_CutPage]) -> tuple[CutOff, ...]:
-    """The limits that keep this URL from being guessed, if it is the next guess of a list or an archive."""
+    """The limits that prevent a guess of this URL, if it is the next guess of a list or an archive."""
     origin = url_origin(url)
     found = [
         (page.url, name)
@@ -337,7 +339,7 @@ async def _guess_limits(reports: Reports, url: str, cut_pages: Sequence[_CutPage
 
 
 async def _is_named_by_robots(reports: Reports, url: str) -> bool:
-    """Whether the robots.txt of its host lists it as a sitemap."""
+    """Whether the robots.txt of its host lists the URL as a sitemap."""
     host = await reports.host(url_origin(url))
     return host is not None and host.robots is not None and url in sitemaps_in_robots(host.robots.text)
 

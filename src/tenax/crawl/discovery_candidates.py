@@ -1,7 +1,7 @@
-"""Candidates besides the links of a page: sitemaps named in robots.txt, well-known paths of feeds, guesses.
+"""Candidates besides the links of a page: sitemaps named in robots.txt, well-known paths of feeds, guesses. Pure.
 
-Pure. The candidates are committed with the visit, and the database admits each URL once, so nothing here remembers
-earlier candidates. What guessing has shown is kept in the host's record.
+The candidates are committed with the visit, and the database admits each URL once. So nothing here remembers earlier
+candidates. What guessing has learned is in the host record.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ from tenax.urls.normalize import normalize, normalize_options
 SITEMAP_PATHS = ("/sitemap.xml", "/sitemap_index.xml")
 FEED_PATHS = ("/feed", "/rss.xml", "/atom.xml", "/feed.xml", "/index.xml")
 SMALL_HOST_FEED_PATHS = 2
-"""Well-known feed paths that are tried on a host with few pages, unless guesses were requested."""
+"""How many well-known feed paths are tried on a host with few pages, unless guesses were requested."""
 MIN_PAGES_BEFORE_FEEDS = 20
 INITIAL_VISITS = 100
-"""A host with fewer visits has just begun: few waiting tasks then mean that little was found yet."""
+"""A host with fewer visits has just begun. Few waiting tasks then mean only that little was found yet."""
 _GUESS_SOURCES: frozenset[DiscoverySource] = frozenset({"pagination", "archives", "feeds", "sitemaps"})
 _NO_GUESS_VERDICTS: frozenset[GuessVerdict] = frozenset({"never", "own_site"})
-"""Hosts without guesses, whatever is seen there: their lists are not tracked."""
+"""Hosts on which nothing is guessed, whatever is seen there. Their lists are not tracked."""
 _MISSING_KINDS = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE, FailureKind.CLIENT_ERROR})
 
 
 def robots_sitemap_candidates(
     origin: str, robots: RobotsCopy, rules: Rules, discovery: DiscoveryConfig
 ) -> tuple[Candidate, ...]:
-    """The sitemaps named in robots.txt; if it names none, the first well-known path."""
+    """The sitemaps named in robots.txt. If it names none, the first well-known path."""
     if "sitemaps" not in discovery.sources or not _may_discover(origin, rules):
         return ()
     if robots.verdict is RobotsVerdict.UNREACHABLE:
@@ -86,7 +86,7 @@ def guess_well_known_urls(
 ) -> tuple[GuessState, tuple[Candidate, ...]]:
     """The next well-known path of a sitemap or a feed, if the previous one was missing or the site names none.
 
-    These are guesses, made only where guesses are allowed. The first sitemap path does not count as a guess.
+    These are guesses, and are made only where guesses are allowed. The first sitemap path does not count as a guess.
     """
     signs = guess_state.signs
     candidates: tuple[Candidate, ...] = ()
@@ -110,7 +110,8 @@ def guess_well_known_urls(
 
 
 def _is_feed_due(guess_state: GuessState, remaining_tasks: int | None) -> bool:
-    """No page has named a feed so far and, unless guesses were requested, enough pages were read to expect one."""
+    """Whether no page has named a feed so far and enough pages were read to expect one. If guesses were requested, the
+    number of pages does not matter."""
     signs = guess_state.signs
     if not signs.has_home or signs.has_feed or signs.feeds_tried:
         return False
@@ -118,13 +119,13 @@ def _is_feed_due(guess_state: GuessState, remaining_tasks: int | None) -> bool:
 
 
 def _next_path(paths: Sequence[str], path: str) -> str:
-    """The path after this one; empty when it is the last or not in the list."""
+    """The path after this one; empty if it is the last one, or not in the list."""
     index = paths.index(path) + 1 if path in paths else len(paths)
     return paths[index] if index < len(paths) else ""
 
 
 def _home_page(origin: str, source: Source, via: str | None = None) -> FoundOn:
-    """For sitemaps and feeds that no page links to: they have the depth of a seed."""
+    """The home page, for sitemaps and feeds that no page links to. They have the depth of a seed."""
     return FoundOn(f"{origin}/", 0, source, via)
 
 
@@ -141,7 +142,7 @@ def _is_missing(outcome: Outcome) -> bool:
 
 @lru_cache(maxsize=10_000)
 def _may_discover(origin: str, rules: Rules) -> bool:
-    """Whether this is a seed host and the rules allow any page there."""
+    """Whether this is a seed host, and the rules allow any page there."""
     home = normalize(f"{origin}/", None, normalize_options(rules.urls))
     return home is not None and rules.max_depth > 0 and is_seed_host(rules, home)
 
@@ -159,9 +160,9 @@ def guess_urls(
     *,
     similarity: Callable[[bytes, bytes], float],
 ) -> tuple[GuessState, tuple[Candidate, ...]]:
-    """The guess state of the host after a visit, and the guesses that follow.
+    """The guess state of the host after a visit, and the guesses to make now.
 
-    `new_urls` is the number of candidates of the visited page; links that the database surely has are not among them.
+    `new_urls` is the number of candidates of the visited page, without the links that the database surely has.
     """
     outcome, site, discovery = end.outcome, end.site, end.site.discovery
     if _GUESS_SOURCES.isdisjoint(discovery.sources) or not _may_discover(claim.task.origin, rules):
@@ -169,7 +170,7 @@ def guess_urls(
     guess_state = _update_verdict(guess_state, claim.task, outcome, extracted, site)
     if guess_state.verdict in _NO_GUESS_VERDICTS:
         return guess_state, ()
-    # A redirect leads to one more URL.
+    # A redirect leads to one further URL.
     waiting = None if _is_unrequested(outcome, guess_state) else claim.waiting
     new_urls += isinstance(outcome, Redirected)
     left = _remaining_tasks(guess_state, waiting, new_urls)
@@ -199,15 +200,18 @@ def guess_urls(
 
 
 def _is_unrequested(outcome: Outcome, guess_state: GuessState) -> bool:
-    """Whether the visit does not show how many tasks are left: it was deferred, or the whole host may be closed. After
-    other visits a refused task may well be the last one."""
+    """Whether the visit does not show how many tasks are left, because it was deferred, or the whole host may be
+    disallowed.
+
+    After other visits, a refused task may be the last one.
+    """
     return isinstance(outcome, Deferred) or (isinstance(outcome, Refused) and not guess_state.requests)
 
 
 def _update_verdict(
     guess_state: GuessState, task: Task, outcome: Outcome, extracted: ExtractedPage | None, site: SiteConfig
 ) -> GuessState:
-    """The guess state with what this visit says about the kind of site, and whether to guess there."""
+    """The guess state, updated by what this visit shows about the kind of site, and whether to guess there."""
     signs = guess_state.signs
     path = task.url.removeprefix(task.origin)
     if extracted is not None and extracted.rejection is None:
@@ -229,7 +233,7 @@ def _guess_archives_and_pages(
     rules: Rules,
     similarity: Callable[[bytes, bytes], float],
 ) -> tuple[GuessState, tuple[Candidate, ...]]:
-    """Guesses at archives and at further pages of lists."""
+    """Guesses of archives and of further pages of lists."""
     guess_state, guesses = update_guesses(
         guess_state,
         facts,
@@ -248,7 +252,7 @@ def _guess_archives_and_pages(
 def count_withheld_guesses(
     before: GuessState, after: GuessState, url: str, now: float, discovery: DiscoveryConfig
 ) -> dict[str, int]:
-    """How many guesses suggested by a visited page were not made, by limit."""
+    """How many guesses that a visited page suggested were not made, by limit."""
     if not after.pending or after.verdict not in GUESSING_VERDICTS:
         return {}
     return count_limited_guesses(before, after, url, now, _guess_limits(discovery, True))
@@ -264,7 +268,7 @@ class WithheldGuess(NamedTuple):
 def withheld_guesses(
     guess_state: GuessState, origin: str, now: float, rules: Rules, site: SiteConfig
 ) -> tuple[WithheldGuess, ...]:
-    """The pending guesses of a host, where guesses are made and the rules allow them."""
+    """The pending guesses of a host on which guesses are made, as far as the rules allow them."""
     found = []
     for one in limited_guesses(guess_state, now, _current_limits(guess_state, origin, rules, site)).values():
         source: Literal[Source.ARCHIVE, Source.PAGINATION] = Source.ARCHIVE if one.is_archive else Source.PAGINATION
@@ -276,9 +280,9 @@ def withheld_guesses(
 def due_candidates(
     guess_state: GuessState, origin: str, now: float, rules: Rules, site: SiteConfig, known: Container[str] = ()
 ) -> tuple[Candidate, ...]:
-    """Candidates of a host whose guess limits were raised, when no visit is left that would produce them.
+    """Candidates of a host whose guess limits were raised, if no visit is left that would produce them.
 
-    `known` are the feed paths that were tried; if none of them was a feed, the next one is a candidate.
+    `known` are the feed paths that were tried. If none of them was a feed, the next path is a candidate.
     """
     limits, home = _current_limits(guess_state, origin, rules, site), f"{origin}/"
     guesses: tuple[Guess, ...] = due_guesses(guess_state, home, now, limits)
@@ -322,7 +326,7 @@ def repeat_reason(
 
 
 def _remaining_tasks(guess_state: GuessState, waiting: int | None, new_urls: int) -> int | None:
-    """How many tasks the host has left; None when unknown, or too early to say: at first every host has few."""
+    """How many tasks the host has left; None if unknown, or too early to say, because at first every host has few."""
     if waiting is None:
         return None
     left = waiting + new_urls
@@ -349,7 +353,7 @@ def _guess_answer(outcome: Outcome) -> GuessAnswer:
             return GuessAnswer.PAGE
         case Redirected():
             return GuessAnswer.REDIRECTED
-        case Rejected(why=why):  # a repeated page is compared with the other one
+        case Rejected(why=why):  # a repeated page is compared with the other page
             return GuessAnswer.PAGE if why.startswith("guess:") else GuessAnswer.NO_PAGE
         case Failed(kind=kind) if kind in _MISSING_KINDS:
             return GuessAnswer.NO_PAGE

@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 MAX_WAIT_SECONDS = 1.0
 MAX_UNANSWERED_BACKOFF_SECONDS = 10.0
-"""A crawl in which no host has ever answered does not wait for a longer backoff."""
+"""A crawl in which no host has ever responded does not wait for a longer backoff."""
 
 
 class Engine:
@@ -81,14 +81,14 @@ class Engine:
         self.listeners: list[Callable[[Visit, Admission], None]] = []
         """Called after each commit."""
         self.in_flight: dict[int, tuple[str, float]] = {}
-        """URL and start time of each visit, by lease number: a URL may be claimed again before the visit that deferred
+        """URL and start time of each visit, by lease number. A URL may be claimed again before the visit that deferred
         it has ended here."""
         self.last_activity = self.last_claim_attempt = clock.now()
-        """When a visit last ended, and when the loop last looked for work."""
+        """When a visit last ended, or the loop last looked for work."""
         self._last_failure = "all hosts are backing off after earlier failures"
         self._unsent_visits = 0
-        """Visits that were deferred before anything was sent, for instance because another crawl on this machine had
-        the permit."""
+        """Visits that were deferred before anything was sent, for example because another crawl on this machine had the
+        permit."""
         self.is_endless = False
         """End only when stopped, because others may add work at any time."""
         self._visits: set[asyncio.Task[None]] = set()
@@ -98,7 +98,7 @@ class Engine:
         self._state_changed = asyncio.Event()
 
     def stop(self) -> None:
-        """Claim nothing more; visits in flight are finished and committed."""
+        """Claim no more tasks. Visits in flight are finished and committed."""
         self._is_stopping = True
         self._state_changed.set()
 
@@ -118,7 +118,7 @@ class Engine:
         return self._is_stopping
 
     async def run(self) -> Ending:
-        """Crawl until there is a reason to end; every visit begun is committed by then."""
+        """Crawl until there is a reason to end. By then every visit that began is committed."""
         async with asyncio.TaskGroup() as visits:
             while (ending := self._ending()) is None:
                 self.last_claim_attempt = self.clock.now()
@@ -130,7 +130,7 @@ class Engine:
                     self._visits.add(visit)
                     visit.add_done_callback(self._visits.discard)
                 elif self._may_claim():
-                    if self._ending() is None:  # the claim may have found nothing to wait for
+                    if self._ending() is None:  # the claim may have found that there is nothing to wait for
                         await self.frontier.wait_for_work(MAX_WAIT_SECONDS)
                 else:
                     with suppress(TimeoutError):
@@ -156,10 +156,10 @@ class Engine:
         except LeaseLost:
             log.warning("lease lost, visit discarded", extra={"url": claim.task.url})
         except CommitUnknown:
-            # If it was written, the database counts it; nobody here waits to find out.
+            # If the commit was written, the database counts it. This process does not wait to find out.
             log.warning("database connection lost during commit, result unknown", extra={"url": claim.task.url})
         except asyncio.CancelledError:
-            await self.frontier.release(claim)  # unless its commit is on its way: that is written, or fails with others
+            await self.frontier.release(claim)  # unless its commit has begun: that is written, or fails with others
             raise
         finally:
             room.close()
@@ -184,7 +184,8 @@ class Engine:
             return await self._build_visit(claim, answer, None, started_at, is_ours=isinstance(answer.outcome, Failed))
 
     async def _skip_answer(self, claim: Claim, host: HostRecord) -> FetchResult | None:
-        """The result of a task that is not requested, or not until earlier claims of similar URLs are answered."""
+        """The result of a task that is not requested, or that waits until earlier claims of similar URLs have a
+        response."""
         rules, now = await self._rules(), self.clock.now()
         why = skip_outcome(claim, host.guess_state, rules) or defer_outcome(
             claim, host.guess_state, rules, self.in_flight, now
@@ -222,7 +223,8 @@ class Engine:
         *,
         is_ours: bool = False,
     ) -> Visit:
-        """The whole effect of the visit: host record, plan, candidates. `is_ours`: it failed by a bug of ours."""
+        """The whole effect of the visit: host record, plan, candidates. `is_ours`: it failed because of an error in our
+        code."""
         outcome, candidates = await self._resolve_outcome(claim, answer, extracted)
         if extracted is not None and extracted.failure is not None:
             extracted = None
@@ -233,7 +235,7 @@ class Engine:
         end = self.visitor.visit_end(claim.task, answer, outcome)
 
         def update(host: HostRecord) -> VisitUpdate:
-            if is_ours:  # neither the host nor the URL is charged for it: both are only delayed
+            if is_ours:  # neither the host nor the URL is at fault, so both are only delayed
                 return VisitUpdate(delay_host(host, end))
             return apply_visit(host, answered, end, extracted, candidates, rules)
 
@@ -268,7 +270,8 @@ class Engine:
     async def _update_host(
         self, claim: Claim, update: Callable[[HostRecord], VisitUpdate]
     ) -> tuple[HostRecord, VisitUpdate]:
-        """Update the latest record of the host, which other visits may have changed since the claim; returns it too."""
+        """Update the latest record of the host, which other visits may have changed since the claim. Returns the record
+        too."""
         before = self.hosts.get(claim.task.origin) or claim.host
         for attempt in count():
             visit_update = update(before)
@@ -279,7 +282,7 @@ class Engine:
         return before, visit_update
 
     def _check_network(self, claim: Claim, answer: FetchResult, outcome: Outcome) -> tuple[Outcome, bool]:
-        """The outcome, and whether our own network is to blame for it."""
+        """The outcome, and whether our own network caused it."""
         if isinstance(outcome, Failed):
             self._last_failure = f"{claim.task.origin}: {outcome.why}"
         elif isinstance(outcome, Deferred) and not answer.requests:
@@ -305,7 +308,7 @@ class Engine:
         return await self._follow_redirect(claim.task, answer.outcome, answer.redirect_target)
 
     async def _rules(self) -> Rules:
-        """The rules to read a page by."""
+        """The rules by which pages are read."""
         return await self.crawl_rules.current() if self.crawl_rules.is_shared else self.crawl_rules.rules
 
     async def _follow_redirect(
@@ -335,7 +338,7 @@ class Engine:
         return not self.crawl.max_pages or self.frontier.counts().pages_this_round + in_flight < self.crawl.max_pages
 
     def _ending(self) -> Ending | None:
-        """Why to end now; None: go on."""
+        """Why to end now; None: continue."""
         if self._is_stopping:
             return Ending.INTERRUPTED
         if self.is_endless or self.in_flight or NETWORK in self._pause_reasons:

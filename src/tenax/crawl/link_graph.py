@@ -1,10 +1,10 @@
-"""The link graph: in-degree, PageRank, and the priorities that follow from them.
+"""The link graph: in-degree, PageRank, and the priorities that are computed from them.
 
-Built page by page. A URL is a number, found by a 64-bit hash that differs between processes; a link is two such numbers
-in arrays. A link takes eight bytes and a URL about two hundred, whatever its length; the names of the few URLs to show
-are looked up in a second pass over the pages.
+It is built page by page. A URL is a number, found by a 64-bit hash that differs between processes. A link is two such
+numbers in arrays. A link takes eight bytes and a URL about two hundred, whatever its length. The names of the few URLs
+to show are looked up in a second pass over the pages.
 
-Nofollow links and links of a page to itself are ignored.
+Nofollow links, and links of a page to itself, are ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tenax.errors import UsageError
 from tenax.model import Priority, Source
 
 HIGH_SHARE = 0.1
-"""This share of the unvisited URLs, those with the best scores, gets high priority."""
+"""This share of the unvisited URLs gets high priority: those with the best scores."""
 MEDIUM_SHARE = 0.5
 DAMPING = 0.85
 
@@ -33,7 +33,7 @@ class Measure(StrEnum):
     IN_DEGREE = "in-degree"
     """How many pages link to the URL."""
     PAGERANK = "pagerank"
-    """The probability that a random surfer is at the URL; the sum over all URLs is 1."""
+    """The probability that a person who follows random links is at the URL. The sum over all URLs is 1."""
 
 
 class RankedUrl(NamedTuple):
@@ -94,12 +94,12 @@ class Graph:
         return pagerank(len(self._in_links), zip(self._sources, self._targets, strict=True))
 
     def top(self, limit: int, scores: Sequence[float]) -> list[RankedUrl]:
-        """The best URLs, best first; of equal ones the first found."""
+        """The best URLs, the best one first. Of equal ones, the first one found comes first."""
         best = nlargest(limit, ((score, -number) for number, score in enumerate(scores) if self._in_links[number]))
         return [RankedUrl(-number, score, self._in_links[-number]) for score, number in best]
 
     def find_urls(self, page: PageLinks, missing: set[int]) -> dict[int, str]:
-        """The URLs on this page whose numbers are in `missing`, which are removed from there."""
+        """The URLs on this page whose numbers are in `missing`. They are removed from `missing`."""
         found: dict[int, str] = {}
         for url in (page.url, *followed_targets(page.origin, page.packed)):
             number = self._numbers.get(hash(url), -1)
@@ -111,7 +111,7 @@ class Graph:
     def make_prioritizer(self, scores: Sequence[float]) -> Callable[[str, Source, Priority], Priority]:
         """A function that gives a waiting URL its priority: its rank among the unvisited URLs that are linked to.
 
-        URLs without links keep their priority, and a seed's is never lowered.
+        URLs without links to them keep their priority, and the priority of a seed is never lowered.
         """
         cuts = score_thresholds([score for score, is_page in zip(scores, self._is_page, strict=True) if not is_page])
 
@@ -130,8 +130,8 @@ def score_priority(score: float, thresholds: ScoreThresholds, source: Source, cu
 
 
 def score_thresholds(scores: Sequence[float]) -> ScoreThresholds:
-    """At most a tenth of the scores is above the first threshold, at most half above the second; equal scores get the
-    same priority."""
+    """At most a tenth of the scores is above the first threshold, and at most half above the second. Equal scores get
+    the same priority."""
     if not scores:
         return ScoreThresholds(0.0, 0.0)
     best_first = sorted(scores, reverse=True)
@@ -140,7 +140,7 @@ def score_thresholds(scores: Sequence[float]) -> ScoreThresholds:
 
 
 def check_measure(measure: Measure) -> None:
-    """Raises `UsageError` when the library it needs is missing. Call it before the long work."""
+    """Raises `UsageError` if the library of this measure is missing. Call it before the long work."""
     if measure is Measure.PAGERANK and find_spec("igraph") is None:
         raise UsageError("PageRank needs igraph, which is not installed: pip install 'tenax[graph]'")
 

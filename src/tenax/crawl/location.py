@@ -19,11 +19,11 @@ class Location(Value, frozen=True):
     """The URL of the server with its password; empty: the database is a file in `database_directory`."""
     schema: str = DatabaseConfig().schema
     is_named: bool = True
-    """Commands must name it; False: a file or an environment variable does."""
+    """A command must name it. False: a file or an environment variable names it."""
 
     @property
     def name(self) -> str:
-        """For display: control characters and secrets removed."""
+        """The location for display, without control characters and secrets."""
         if not self.server:
             return sanitize_text(os.fspath(self.database_directory))
         is_usual = self.schema == DatabaseConfig().schema

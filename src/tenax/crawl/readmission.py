@@ -1,8 +1,9 @@
-"""Admits URLs that the rules and limits of earlier runs kept out.
+"""Admits URLs that the rules and limits of earlier runs left out.
 
-A run may widen the scope, drop a pattern or raise a limit. The links of stored pages are kept, so newly allowed URLs
-are admitted from there; only documents without stored links are fetched again. The rules and limits last applied are
-stored with the crawl (`Bounds`) when the work is done: after a kill it is repeated, and admits nothing twice.
+A run may widen the scope, remove a pattern or raise a limit. The links of stored pages are kept, so newly allowed URLs
+are admitted from there. Only documents without stored links are fetched again. The rules and limits that were last
+applied (`Bounds`) are stored with the crawl when the work is done. If the process is killed before, the work is
+repeated, and admits nothing twice.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ log = logs.logger(__name__)
 
 _BOUNDS_KEY = "bounds"
 _GUESS_LIMITS = ("min_guesses", "guess_ratio", "max_guessed_pages", "guesses_allowed")
-"""Higher values allow more guesses."""
+"""With higher values there are more guesses."""
 _GUESS_LEVELS = ("never", "auto", "always")
 _URL_BUDGETS = ("facets_per_path", "facet_samples", "max_same_in_series", "hosts_per_domain")
 _RULE_LIMITS = ("depth", "feeds_too_deep", "max_links_per_page", *_URL_BUDGETS)
-"""Limits stored with the rules of a crawl; the others are settings of each worker."""
+"""Limits that are stored with the rules of a crawl. The others are settings of each worker."""
 PARKED_CAUSES = ("guard", "robots", "rules", "facets", "series", "redirect")
 
 
@@ -59,8 +60,8 @@ class Bounds(Value, frozen=True):
     """The rules and limits that were last applied to the stored pages."""
 
     rules: str
-    """A digest of the settings that decide which URLs are admitted: scope, patterns, normalization, discovery sources.
-    """
+    """A digest of the settings that decide which URLs are admitted: scope, patterns, normalization, discovery
+    sources."""
     limits: dict[str, float]
     guard: str
     """A digest of the settings of the guard."""
@@ -76,11 +77,11 @@ class ReadmissionResult(Value, frozen=True):
     refetched: int = 0
     """Documents to fetch again, because their links are not stored."""
     unparked: int = 0
-    """Tasks that a setting had kept back."""
+    """Tasks that were parked because of a setting, and are released."""
 
 
 def admission_bounds(rules: Rules, config: Config, typed_origins: Iterable[str]) -> Bounds:
-    """The bounds that these settings give."""
+    """The bounds that follow from these settings."""
     urls = msgspec.structs.asdict(rules.urls)
     limits: dict[str, float] = {name: urls.pop(name) for name in _URL_BUDGETS}
     discovery = config.discovery
@@ -100,7 +101,7 @@ def admission_bounds(rules: Rules, config: Config, typed_origins: Iterable[str])
 
 
 async def updated_bounds(reports: Reports, rules: Rules, config: Config) -> Bounds:
-    """The bounds after a change of the rules alone: guard, robots.txt and other limits stay."""
+    """The bounds after only the rules have changed. Guard, robots.txt and other limits stay the same."""
     new, stored = admission_bounds(rules, config, ()), await reports.get_meta(_BOUNDS_KEY)
     if stored is None:
         return new
@@ -110,7 +111,7 @@ async def updated_bounds(reports: Reports, rules: Rules, config: Config) -> Boun
 
 
 async def readmit(records: Records, rules: Rules, config: Config, bounds: Bounds) -> ReadmissionResult:
-    """Admit what these rules and limits allow and the previous ones did not. Durable on return."""
+    """Admit what these rules and limits allow and the previous ones did not. The result is durable on return."""
     stored = await records.get_meta(_BOUNDS_KEY)
     before = msgspec.json.decode(stored, type=Bounds) if stored is not None else None
     done = ReadmissionResult()
@@ -123,7 +124,7 @@ async def readmit(records: Records, rules: Rules, config: Config, bounds: Bounds
 
 
 class _Readmission:
-    """One pass over what is stored."""
+    """One pass over everything that is stored."""
 
     def __init__(self, records: Records, rules: Rules, config: Config) -> None:
         self._records = records
@@ -210,7 +211,8 @@ class _Readmission:
         return candidates, {}
 
     async def _readmit_cut_off(self, raised: set[str], has_other_rules: bool) -> tuple[int, int]:
-        """Readmit from pages with cut-offs: those with higher limits now or, if the rules changed, all with links."""
+        """Readmit from pages with cut-offs: those that have higher limits now or, if the rules changed, all pages with
+        links."""
         admitted, unstored = 0, list[int]()
         async for pages in iterate_batches(self._records.cut_offs.pages(), PAGE_BATCH_SIZE):
             wanted = [page for page in pages if raised & limit_names(page.cut_off_counts)]
@@ -240,7 +242,7 @@ class _Readmission:
         return admission.admitted
 
     async def _admit_guesses(self) -> int:
-        """Admit the guesses that the limits allow now, on the hosts with pending guesses and on those of the seeds."""
+        """Admit the guesses that the limits allow now, on hosts with pending guesses and on the hosts of the seeds."""
         origins = {
             page.origin
             async for page in self._records.cut_offs.pages()
@@ -259,7 +261,7 @@ class _Readmission:
         return admitted
 
     async def _admit_redirects(self) -> int:
-        """Admit the redirect targets that the rules refused and allow now. Nothing is requested again."""
+        """Admit the redirect targets that the rules refused before and allow now. Nothing is requested again."""
         admitted, followed = 0, []
         spelling = normalize_options(self._rules.urls)
         async for one in self._records.cut_offs.redirects():
@@ -275,7 +277,7 @@ class _Readmission:
         return admitted
 
     async def _admit_seed_sitemaps(self) -> int:
-        """Admit the sitemaps named in robots.txt as last fetched."""
+        """Admit the sitemaps that are named in robots.txt as last fetched."""
         admitted = 0
         for origin in self._seed_origins():
             if found := await self._robots_sitemaps(origin):

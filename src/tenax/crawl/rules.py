@@ -1,9 +1,9 @@
 """The current rules of a crawl: stored in the database, and widened when a seed redirects out of the scope.
 
-Several processes may work on one crawl, and any of them may change its rules; a page read by outdated rules would lose
-links. So a page is read by rules that were checked less than `CACHE_SECONDS` ago, and a process that changes them waits
-`PROPAGATION_SECONDS` before it adds what depends on the change. Concurrent changes are serialized: each is made to the
-stored rules, and is repeated if another one came first.
+Several processes may work on one crawl, and each of them may change its rules. If a page were read by outdated rules,
+links would be lost. So a page is read by rules that were checked less than `CACHE_SECONDS` ago. A process that changes
+the rules waits `PROPAGATION_SECONDS` before it adds what depends on the change. Concurrent changes are serialized: each
+is made to the stored rules, and is repeated if another change came first.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from tenax.urls.scope import is_in_scope, site_key, widen_scope
 CACHE_SECONDS = 0.5
 PROPAGATION_SECONDS = 1.0
 MAX_TRIES = 100
-"""Attempts at a change while others come first."""
+"""Attempts at a change while other changes come first."""
 MAX_PAUSE_SECONDS = 0.05
 
 _RULES_KEY = "rules"
 _VERSION_KEY = "rules_version"
-"""A new value with every change, small enough to read twice a second: a digest of the rules and a random part."""
+"""A new value with every change, small enough to be read twice a second: a digest of the rules, and a random part."""
 DIGEST_BYTES = 8
 _decode = msgspec.json.Decoder(Rules).decode
 
 
 class CrawlRules:
-    """`is_shared`: others may change the rules too."""
+    """`is_shared`: other processes may change the rules too."""
 
     def __init__(self, records: Records, rules: Rules, *, is_shared: bool = False) -> None:
         self._records = records
@@ -49,7 +49,7 @@ class CrawlRules:
         self.rules = rules
 
     async def current(self) -> Rules:
-        """The rules to read a page by; those of a crawl that is not shared are always `rules`."""
+        """The rules by which pages are read. For a crawl that is not shared, they are always `rules`."""
         if self.is_shared and not self._is_current():
             async with self._refresh_lock:
                 if not self._is_current():
@@ -57,7 +57,7 @@ class CrawlRules:
         return self.rules
 
     async def change(self, update: Callable[[Rules], Rules]) -> None:
-        """Returns when all processes use the changed rules. `update` must be idempotent."""
+        """Change the rules. Returns when all processes use the changed rules. `update` must be idempotent."""
         if not self.is_shared:
             self.rules = update(self.rules)
             await self._records.set_meta(_RULES_KEY, msgspec.json.encode(self.rules))
@@ -74,7 +74,7 @@ class CrawlRules:
         raise DatabaseBusy("other processes keep changing the rules of this crawl; run the same command again")
 
     async def redirect_refusal(self, url: str, task: Task) -> str | None:
-        """Why a redirect of this task is not followed, or None. The target of a seed joins the scope."""
+        """Why a redirect of this task is not followed, or None. The target of a seed is added to the scope."""
         rules = await self.current()
         target = normalize(url, None, normalize_options(rules.urls))
         if target is None:
@@ -96,10 +96,10 @@ class CrawlRules:
         self._checked_at = began
 
     async def _publish_change(self, encoded: bytes) -> None:
-        """Returns when all processes, this one included, have rules that are at least as new.
+        """Returns when all processes, including this one, have rules that are at least as new.
 
-        Also called when nothing was left to change: the process that changed it may have done so just now, or died
-        before this.
+        Also called if nothing was left to change: the process that made the change may have made it just now, or died
+        before this step.
         """
         digest = blake2b(encoded, digest_size=DIGEST_BYTES).digest()
         mark = await self._records.get_meta(_VERSION_KEY)
@@ -125,7 +125,8 @@ def _widen_scope(rules: Rules, target: WebUrl) -> Rules:
 
 
 def _may_host_url_list(rules: Rules, target: WebUrl, task: Task) -> bool:
-    """A sitemap or feed is not a page, so patterns and depth do not apply; it must be on a seed host, or on its own."""
+    """Whether a redirect may lead to a sitemap or feed here. It is not a page, so patterns and depth do not apply, but
+    it must be on a seed host or on its own host."""
     own = normalize(task.url, None, normalize_options(rules.urls))
     return is_seed_host(rules, target) or (own is not None and site_key(own) == site_key(target))
 
@@ -139,8 +140,10 @@ def _is_seed(task: Task) -> bool:
 
 
 def resume_rules(new: Rules, stored: Rules | None) -> tuple[Rules, tuple[str, ...]]:
-    """The rules of a resumed crawl: the new ones, with the scope that redirected seeds added; and the names of the
-    changed ones."""
+    """The rules of a resumed crawl, and the names of the rules that changed.
+
+    They are the new rules, with the scope that redirects of seeds have added.
+    """
     if stored is None:
         return new, ()
     if new.scope.name == stored.scope.name and new.seeds == stored.seeds:
@@ -171,7 +174,7 @@ def _increment_revision(new: Rules, stored: Rules) -> Rules:
 
 
 async def load_rules(reports: Reports) -> Rules | None:
-    """The rules that a database was last crawled by; None when none are stored."""
+    """The rules by which a database was last crawled; None if none are stored."""
     return _decode_rules(await reports.get_meta(_RULES_KEY))
 
 

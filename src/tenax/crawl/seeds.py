@@ -34,7 +34,7 @@ class SeedCheck(Value, frozen=True):
 async def check_seeds(
     seeds: Sequence[WebUrl], guard: GuardConfig, typed_by_person: bool, lookup: Resolver | None = None
 ) -> SeedCheck:
-    """Resolve the seeds' hosts. Raises `NoSeedReachable` when none is found."""
+    """Resolve the hosts of the seeds. Raises `NoSeedReachable` if none is found."""
     lookup = lookup or make_resolver(guard.nameservers)
     by_origin = {seed.origin: seed for seed in seeds}
     try:
@@ -60,7 +60,7 @@ async def check_seeds(
 
 
 class AllowedTargets(Value, frozen=True):
-    """What the guard of this crawl allows besides public addresses; stored with the crawl."""
+    """What the guard of this crawl allows besides public addresses. Stored with the crawl."""
 
     origins: tuple[str, ...] = ()
     """Private origins that a person typed as seeds in any run."""
@@ -69,13 +69,13 @@ class AllowedTargets(Value, frozen=True):
 
 
 async def load_allowed(reports: Reports) -> AllowedTargets:
-    """What earlier runs stored."""
+    """What earlier runs have stored."""
     stored = await reports.get_meta(_ALLOWED_KEY)
     return msgspec.json.decode(stored, type=AllowedTargets) if stored is not None else AllowedTargets()
 
 
 async def store_allowed(records: Records, typed_origins: Sequence[str], guard: GuardConfig) -> AllowedTargets:
-    """Add the origins typed now and the settings of this run, and store the result."""
+    """Add the origins that were typed now, and the settings of this run. Store the result."""
     before = await load_allowed(records)
     allowed = AllowedTargets(tuple(sorted({*before.origins, *typed_origins})), tuple(guard.allow_networks))
     if allowed != before:
@@ -121,7 +121,7 @@ def _private_seed_notices(private: Sequence[str]) -> list[str]:
 
 
 def _format_list(texts: Sequence[str], separator: str) -> str:
-    """The first few, and how many more: a crawl may have thousands of seeds."""
+    """The first few, and how many more, because a crawl may have thousands of seeds."""
     more = len(texts) - MAX_LISTED
     return separator.join(texts) if more <= 0 else f"{separator.join(texts[:MAX_LISTED])} and {more:,} more"
 
@@ -131,7 +131,7 @@ class AddedSeeds(Value, frozen=True):
 
     admission: Admission
     requeued: int = 0
-    """Of the known ones: those that had no page, and are visited again."""
+    """The known seeds that had no page, and are visited again."""
     changed_rules: tuple[str, ...] = ()
     """The names of rules that changed."""
     refused_origins: tuple[str, ...] = ()
@@ -149,7 +149,7 @@ async def add_seeds(
 ) -> AddedSeeds:
     """Returns when the seeds wait for a visit, and all processes of the crawl use rules that include them.
 
-    `explicit_settings` names the settings that were given; for all others the stored ones of the crawl stay.
+    `explicit_settings` names the settings that were given. For all others the stored settings of the crawl are kept.
     """
     stored = await load_rules(records)
     new_rules = build_rules(seeds, _apply_stored_rules(config, stored, explicit_settings), year)
@@ -184,8 +184,8 @@ def _apply_stored_rules(config: Config, stored: Rules | None, explicit_settings:
 def find_refused_origins(rules: Rules, guard: GuardConfig) -> tuple[str, ...]:
     """The origins of seeds to which a worker with this guard refuses to connect.
 
-    `tenax crawl` allows the private addresses of seeds typed by the user; a worker allows only what its settings do.
-    Names are not resolved, as there may be very many.
+    `tenax crawl` allows the private addresses of seeds that the user typed; a worker allows only what its settings
+    allow. Names are not resolved, because there may be very many.
     """
     spelling = normalize_options(rules.urls)
     urls = [url for seed in rules.seeds if (url := normalize(seed, None, spelling)) is not None]

@@ -31,7 +31,7 @@ from tenax.urls.normalize import NormalizeOptions, count_resolvable, normalize, 
 
 MAX_CPU_SECONDS = ExtractConfig().max_cpu_seconds
 CHARSET_GIVEN = "given"
-"""`charset_source` of a page that was given as text."""
+"""The `charset_source` of a page that was given as text."""
 
 
 class ExplainedBlock(Value, frozen=True, omit_defaults=False):
@@ -39,7 +39,7 @@ class ExplainedBlock(Value, frozen=True, omit_defaults=False):
 
     is_kept: bool
     score: float
-    """From 0 to 1: how likely it belongs to the main content."""
+    """How likely the block belongs to the main content, from 0 to 1."""
     why: str
     text: str
 
@@ -88,7 +88,8 @@ def explain_page(
     content_type: str | None = None,
     max_cpu_seconds: float = MAX_CPU_SECONDS,
 ) -> list[ExplainedBlock]:
-    """Every block of the page in order, kept or dropped, and why; empty when it is not HTML, or too costly to read.
+    """Every block of the page in order: kept or dropped, and why. Empty if the page is not HTML, or costs too much to
+    read.
 
     Takes the arguments of `read`.
     """
@@ -107,7 +108,7 @@ def _explain_dom(dom: Dom, url: str | None) -> list[ExplainedBlock]:
     outline = PageLayout(blocks, read_page_hints(read_head(dom), url))
     judgement = select_article(blocks, outline, classify_page(outline))
     dom.check_budget("judging its blocks")
-    features = compute_features(blocks, outline)  # of every block; the usual scoring skips some
+    features = compute_features(blocks, outline)  # of every block; the usual scoring skips some blocks
     dom.check_budget("judging all of its blocks")
     reasons = explain_blocks(blocks, features, judgement.kept)
     return [
@@ -117,7 +118,7 @@ def _explain_dom(dom: Dom, url: str | None) -> list[ExplainedBlock]:
 
 
 def resolve_urls(content: Content, url: str) -> Content:
-    """The content with absolute URLs, written as a crawl writes them."""
+    """The content with absolute URLs, in the form that a crawl stores."""
     base = resolve_base(content.base_href, url)
     most = count_resolvable(content.links.hrefs, base)
     cut_why = (
@@ -147,7 +148,7 @@ def _web_url(href: str, base: str | None) -> str | None:
 
 
 def _encode_body(html: str | bytes, content_type: str | None) -> tuple[bytes, str]:
-    """The page as a server would send it: a body and its type."""
+    """The page in the form that a server would send: a body and its type."""
     declared = "text/html" if content_type is None else content_type
     if isinstance(html, bytes):
         return html, declared

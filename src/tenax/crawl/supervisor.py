@@ -1,11 +1,13 @@
 """Detects that a crawl has stalled, looks for the cause, and ends a run that cannot recover.
 
-There are two kinds of stall. The event loop is blocked by code that computes or waits in it: a thread watches for that.
-Or the loop runs, but no visit ends though some are in flight, or the engine no longer looks for work: then the network
-and the database are checked. A network that is down is waited for (`connectivity`), and so is a server that the
-database knows to be unavailable, however long it takes. A database that does not answer for no such reason, and a stall
-without a cause, end the run with an error of their own: everything committed is safe, and the run can be started again.
-So does a database file that was deleted or replaced and, after the visits in flight are finished, too much memory.
+There are two kinds of stall. In the first, the event loop is blocked by code that computes or waits in it; a thread
+watches for this. In the second, the loop runs, but no visit ends although some are in flight, or the engine no longer
+looks for work; then the network and the database are checked.
+
+If the network is down, the crawl waits for it (`connectivity`). It also waits for a server that the database knows to
+be unavailable, however long this takes. Otherwise, a database that does not answer, and a stall without a cause, end
+the run with an error of their own. Everything committed is safe, and the run can be started again. A database file that
+was deleted or replaced ends the run too. So does too much memory, after the visits in flight are finished.
 """
 
 from __future__ import annotations
@@ -28,18 +30,18 @@ log = logging.getLogger(__name__)
 
 MAX_DATABASE_CHECKS = 3
 MAX_DIAGNOSES = 3
-"""Checks of one stall before the run ends."""
+"""How many times one stall is checked before the run ends."""
 EXIT_GRACE_SECONDS = 30.0
 """How long a run that gave up may take to end by itself."""
 DRAIN_GRACE_SECONDS = 120.0
-"""The same when it first finishes the visits in flight."""
+"""The same, if it first finishes the visits in flight."""
 CONTAINER_MEMORY_SHARE = 0.9
-"""Of the memory limit of a container: above it the system may kill the process at any time."""
+"""Share of the memory limit of a container. Above it the system may kill the process at any time."""
 MAX_SHOWN = 10
 
 
 class WatchedLoop(NamedTuple):
-    """The crawl loop, as far as it is watched."""
+    """What the supervisor watches of the crawl loop."""
 
     in_flight: Collection[tuple[str, float]]
     """The URLs being visited and their start times."""
@@ -48,29 +50,29 @@ class WatchedLoop(NamedTuple):
     last_claim_attempt: Callable[[], float] | None = None
     """When the loop last looked for work."""
     stop: Callable[[], None] | None = None
-    """Ends the run once the visits in flight are committed; without it memory is not watched."""
+    """Ends the run after the visits in flight are committed. Without it memory is not watched."""
 
 
 class WatchedDatabase(NamedTuple):
-    """The database, as far as it is watched."""
+    """What the supervisor watches of the database."""
 
     ping: Callable[[], Awaitable[object]] | None = None
-    """A cheap query; only whether it is answered matters."""
+    """A cheap query. It only matters whether there is a reply."""
     is_away: Callable[[], bool] = lambda: False
     """Whether the database knows that its server is unavailable, and reconnects by itself."""
     lost_file: Callable[[], str] = lambda: ""
-    """A database file that is no longer where it was; called in a thread."""
+    """A database file that is no longer in its place. Called in a thread."""
 
 
 class Timing(NamedTuple):
     """How long the supervisor waits."""
 
     check_seconds: float = 1.0
-    """Between two checks."""
+    """Time between two checks."""
     blocked_seconds: float = 10.0
     """An event loop that has not run for this long is blocked."""
     database_timeout_seconds: float = 10.0
-    """How long the database may take for its smallest answer while the crawl is stalled."""
+    """How long the database may take for its smallest reply while the crawl is stalled."""
 
 
 NO_DATABASE = WatchedDatabase()
@@ -104,9 +106,9 @@ class Supervisor:
         self._has_ended = threading.Event()
         self._loop_thread = 0
         self.exit_process: Callable[[int], None] | None = None
-        """The last resort when the loop is blocked for good or does not end: `os._exit`, in a process of our own."""
+        """The last resort if the loop is blocked for good or does not end: `os._exit`, in a process of our own."""
         self.error: TenaxError | None = None
-        """Why the run was stopped; raised when it has ended."""
+        """Why the run was stopped. Raised when it has ended."""
         self.stalls = 0
         self.blocks = 0
 
@@ -156,7 +158,7 @@ class Supervisor:
             await asyncio.sleep(self._timing.check_seconds)
 
     def _last_progress_at(self) -> float:
-        """When the crawl last made progress; now, when it has nothing to do."""
+        """When the crawl last made progress; now, if it has nothing to do."""
         if self._database.is_away() or (self._network is not None and self._network.state.is_down):
             return self._clock.now()
         if self._loop.in_flight:
@@ -182,7 +184,8 @@ class Supervisor:
         )
 
     async def _check_database(self) -> None:
-        """Raises `DatabaseTimeout` when it does not answer; it reconnects by itself, so it is asked more than once."""
+        """Raises `DatabaseTimeout` if the database does not answer. It reconnects by itself, so it is asked more than
+        once."""
         if self._database.ping is None:
             return
         for _ in range(MAX_DATABASE_CHECKS):
@@ -192,7 +195,7 @@ class Supervisor:
                 return
             except TimeoutError:
                 if self._database.is_away():
-                    return  # it has just noticed, and reconnects
+                    return  # the database has just noticed this, and reconnects
                 why = f"no answer within {self._timing.database_timeout_seconds:g} s"
             except DatabaseError as error:
                 why = str(error)
@@ -212,7 +215,7 @@ class Supervisor:
             await self.check_files()
 
     async def check_files(self) -> None:
-        """Raises `DatabaseLost` when further commits would go to a file that nobody can find."""
+        """Raises `DatabaseLost` if further commits would go to a file that is no longer in its place."""
         if lost := await asyncio.to_thread(self._database.lost_file):
             raise self._schedule_exit(
                 DatabaseLost(
@@ -246,7 +249,7 @@ class Supervisor:
     # -- the end --------------------------------------------------------------------------------------------
 
     def _schedule_exit(self, error: TenaxError, seconds: float = EXIT_GRACE_SECONDS) -> TenaxError:
-        """What is stalled may also prevent the end; the process then exits without it."""
+        """End the process if the run does not end by itself: what has stalled may also prevent the end."""
         if self.exit_process is not None:
             last_resort = threading.Timer(seconds, self.exit_process, [error.exit_code])
             last_resort.daemon = True
@@ -280,7 +283,7 @@ class Supervisor:
 
 
 def _memory_limit(max_memory_bytes: int) -> int:
-    """0: none."""
+    """The memory limit; 0: none."""
     if max_memory_bytes >= 0:
         return max_memory_bytes
     return int((container_limit_bytes() or 0) * CONTAINER_MEMORY_SHARE)

@@ -1,4 +1,4 @@
-"""Reads sitemaps and feeds: their URLs become candidates like links, and problems are reported."""
+"""Reads sitemaps and feeds. Their URLs become candidates, like links. Problems are reported."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ MAX_NOTICE_AGE_SECONDS = 90 * 86_400.0
 """An older change was seen by our own visits, or is false."""
 MAX_CHANGE_NOTICES = 5_000
 MAX_URLS_READ = 100_000
-"""URLs read in one sitemap, however few are taken: those cut off by a limit are stored for a run with a higher one."""
+"""Maximum number of URLs read in one sitemap, even if few are taken. Those that a limit cuts off are stored for a run
+with a higher limit."""
 
 
 def detect_url_list(body: bytes, content_type: str | None) -> UrlList:
-    """Which kind of URL list this is; empty when it does not begin like one."""
+    """The kind of this URL list; empty if the body does not begin like one."""
     if looks_like_sitemap(body):
         return "sitemap"
     return "feed" if looks_like_feed(body, content_type) else ""
 
 
 def extract_url_list(job: ExtractJob, rules: Rules, known_urls: KnownUrls = NO_URLS) -> ExtractedPage:
-    """The candidates of a sitemap or feed; rejected when it is neither.
+    """The candidates of a sitemap or feed; a rejection if it is neither.
 
-    A document announced as a sitemap may have any form, plain text or a feed too.
+    A document that was announced as a sitemap may have any form, also plain text or a feed.
     """
     form = detect_url_list(job.body, job.content_type)
     if form == "feed" and not (job.is_url_list and job.source is Source.SITEMAP):
@@ -144,7 +145,7 @@ def _extract_feed(job: ExtractJob, rules: Rules, feed: Feed, known_urls: KnownUr
 def _pack_listed_urls(
     job: ExtractJob, rules: Rules, urls: Sequence[str], lists: Sequence[str] = (), rel: str = ""
 ) -> bytes | None:
-    """The listed URLs, stored like links: a run with other rules or limits admits them from there."""
+    """The listed URLs, stored like links, because a run with other rules or limits admits them from there."""
     if not job.extract.link_graph:
         return None
     pages, named = (link_targets(rules, job.fetched_url, some) for some in (urls, lists))
@@ -152,7 +153,7 @@ def _pack_listed_urls(
 
 
 def _add_unstored_count(packed: bytes | None, refusals: dict[str, int]) -> dict[str, int]:
-    """The refusals, plus those that other rules may allow, if the listed URLs are not stored."""
+    """The refusals. If the listed URLs are not stored, those that other rules may allow are added."""
     count = count_rule_refusals(refusals) if packed is None else 0
     return {**refusals, LINKS_NOT_KEPT: count} if count else refusals
 
@@ -171,7 +172,7 @@ def _recent_changes(job: ExtractJob, rules: Rules, entries: Iterable[ListedUrl])
 
 
 def _hash_entries(entries: Iterable[tuple[str, float | None]]) -> str:
-    """A hash of the entries alone: many feeds contain the time they were made."""
+    """A hash of the entries alone, because many feeds contain the time at which they were made."""
     return content_hash("\n".join(f"{url} {at}" for url, at in entries))
 
 

@@ -1,6 +1,6 @@
 """Visits: claimed tasks that are not requested, open visits by host, and a page from response to record. Pure.
 
-Open visits may lead to more URLs, so they count as remaining work.
+Open visits may lead to further URLs, so they count as remaining work.
 """
 
 from __future__ import annotations
@@ -49,13 +49,14 @@ from tenax.urls.admit import Rules, task_refusal
 
 _MISSING_KINDS = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
 MAX_PREDECESSOR_WAIT_SECONDS = 5.0
-"""How long after its discovery a page waits for one that is not in flight yet: that one may never be requested."""
+"""How long after its discovery a page waits for a page before it that is not in flight yet. That page may never be
+requested."""
 RECHECK_SECONDS = 0.5
-"""How long a page waits for the answers to similar URLs before it is checked again."""
+"""How long a page waits for responses to similar URLs before it is checked again."""
 
 
 def skip_outcome(claim: Claim, guess_state: GuessState, rules: Rules) -> Refused | None:
-    """Why this task is not requested; None: it is."""
+    """Why this task is not requested; None if it is requested."""
     task = claim.task
     if rules.revision and (why := task_refusal(rules, task)) is not None:
         return Refused(f"rules: {why}")
@@ -76,7 +77,7 @@ def defer_outcome(
     """Defer a task while enough similar URLs are in flight to judge all of them.
 
     Otherwise a fast crawl requests dozens of pages before the first few show that all are the same. `in_flight` are
-    URLs and start times by lease number: a task waits only for those claimed before it.
+    URLs and start times by lease number: a task waits only for those that were claimed before it.
     """
     if _is_exempt(claim):
         return None
@@ -90,7 +91,7 @@ def defer_outcome(
 
 
 def _is_exempt(claim: Claim) -> bool:
-    """Whether the page is stored already, or is a seed."""
+    """Whether the page is already stored, or is a seed."""
     return claim.stored_copy is not None or claim.task.source is Source.SEED
 
 
@@ -130,7 +131,7 @@ def _series_wait_reason(
 def _list_wait_reason(
     claim: Claim, guess_state: GuessState, in_flight: Mapping[int, tuple[str, float]], now: float
 ) -> str:
-    """The second page of a list shows whether there is a third, whatever the first one links to."""
+    """Why a page of a list waits. The second page shows whether there is a third, whatever the first one links to."""
     own = own_list_page(claim.task.url, claim.task.via)
     if own is None or not is_unproven(guess_state, own.pattern):
         return ""
@@ -142,7 +143,7 @@ def _list_wait_reason(
 
 
 class OpenVisits:
-    """The open visits of this process, and the number of tasks that waited at each host at its latest claim."""
+    """The open visits of this process; and for each host the number of tasks that waited at its latest claim."""
 
     def __init__(self) -> None:
         self._origins: dict[int, str] = {}
@@ -156,9 +157,9 @@ class OpenVisits:
         self._waiting[origin] = claim.waiting
 
     def record_answer(self, claim: Claim) -> int | None:
-        """End the visit and return how many tasks its host has left, waiting or open; None: many, or not counted.
+        """End the visit. Returns how many tasks its host has left, waiting or open; None: many, or not counted.
 
-        Waiting tasks are as counted at the host's latest claim, which may be later than this one.
+        Waiting tasks are as counted at the latest claim of the host, which may be later than this one.
         """
         origin = claim.task.origin
         waiting = self._waiting.get(origin, claim.waiting)
@@ -166,7 +167,7 @@ class OpenVisits:
         return None if waiting is None else waiting + self._counts[origin]
 
     def end(self, claim: Claim) -> None:
-        """The visit was answered or abandoned. Harmless when called again."""
+        """The visit has a response, or was abandoned. A second call has no effect."""
         origin = self._origins.pop(claim.lease.number, None)
         if origin is None:
             return
@@ -180,7 +181,7 @@ CANDIDATE_BYTES = 512
 
 
 def build_extract_job(task: Task, response: Response, site: SiteConfig, now: float) -> ExtractJob:
-    """The extraction of a response. A crawl adds its number and whether the page is new."""
+    """The job that extracts a response. A crawl adds the number of the job, and whether the page is new."""
     return ExtractJob(
         number=0,
         url=task.url,
@@ -203,7 +204,7 @@ def build_extract_job(task: Task, response: Response, site: SiteConfig, now: flo
 
 
 def outcome_after_extraction(fetched: Outcome, extracted: ExtractedPage) -> Outcome:
-    """The outcome of a fetched page, once its content is known."""
+    """The outcome of a fetched page, when its content is known."""
     if extracted.failure is not None:
         return extracted.failure
     if extracted.rejection is not None:
@@ -216,7 +217,7 @@ def outcome_after_extraction(fetched: Outcome, extracted: ExtractedPage) -> Outc
 
 
 def fetched_page(task: Task, answer: FetchResult, extracted: ExtractedPage | None, seconds: float) -> Page | None:
-    """The page to store; None for a URL list, and without a response."""
+    """The page to store; None for a URL list, or if there is no response."""
     if extracted is None or extracted.url_list or answer.response is None:
         return None
     return build_page(task, answer.response, answer.chain, extracted, seconds)
@@ -225,14 +226,15 @@ def fetched_page(task: Task, answer: FetchResult, extracted: ExtractedPage | Non
 def build_page(
     task: Task, response: Response, chain: tuple[Hop, ...], extracted: ExtractedPage, duration_seconds: float
 ) -> Page:
-    """`duration_seconds` is that of the visit. The database finds out whether the page is a duplicate."""
+    """The page to store. `duration_seconds` is that of the visit. The database finds out whether the page is a
+    duplicate."""
     return Page(
         *content_values(extracted),
         url=task.url,
         status=response.status,
         content_type=response.headers.content_type,
         content_length=len(response.body),
-        fetched_at=round(response.finished_at, 3),  # as stored: an event says the same as the database
+        fetched_at=round(response.finished_at, 3),  # rounded as it is stored, so that an event and the database agree
         links=extracted.links,
         links_count=extracted.links_count,
         depth=task.depth,

@@ -1,6 +1,6 @@
-"""Builds a running crawl from a config. The only file that names a backend.
+"""Builds a running crawl from a config. This is the only file that names a backend.
 
-Backends that need a server are imported where they are used: a crawl without them starts without them.
+Backends that need a server are imported where they are used, so a crawl without them starts without them.
 """
 
 from __future__ import annotations
@@ -56,9 +56,10 @@ if TYPE_CHECKING:
 
 
 async def open_clock(location: Location, config: Config) -> Clock:
-    """The clock of this crawl. Processes that share a server have clocks that differ, so all use the server's time.
+    """The clock of this crawl.
 
-    Raises `ConfigError` or `DatabaseError` when a server cannot be used as named.
+    Processes that share a server have different clocks, so all use the time of the server. Raises `ConfigError` or
+    `DatabaseError` if a server cannot be used as configured.
     """
     steady = SteadyClock()
     if location.server:
@@ -78,7 +79,7 @@ async def open_database(
     """The database of the crawl at this location."""
     config = config or Config()
     clock = clock or await open_clock(location, config)
-    # A rate of zero means "my own sites, as fast as possible": nothing else may limit the frontier then.
+    # A rate of zero means "my own sites, as fast as possible". Then nothing else may limit the frontier.
     is_unhurried = config.politeness.rate_per_second > 0
     links_per_second = config.crawl.links_per_second_per_source if is_unhurried else 0.0
     sites = Sites(config)

@@ -25,12 +25,12 @@ from tenax.crawl.reader.worker import ReaderProgress
 from tenax.urls.admit import Rules
 
 STALL_SECONDS = 10.0
-"""A reader that neither answers nor uses CPU time for this long hangs. One that uses CPU time ends by itself."""
+"""A reader hangs if it neither responds nor uses CPU time for this long. A reader that uses CPU time ends by itself."""
 EXIT_TIMEOUT_SECONDS = 5.0
 POLL_SECONDS = 0.2
-"""How often a reader that has not answered is checked: is it still at the same document?"""
+"""How often a reader that has not responded is checked: is it still reading the same document?"""
 STUCK_CPU_SECONDS = 0.1
-"""A reader that has used this much CPU time on one document since a check first saw it there counts as stuck."""
+"""A reader is stuck if it has used this much CPU time on one document since a check first found it there."""
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 SOCKET_BYTES = 1024 * 1024
 LOW_PRIORITY = 5
@@ -47,7 +47,7 @@ class Channel:
         self._socket = parent_socket
         self._progress = progress
         self._answered_count = 0
-        """Documents of earlier batches that it has read."""
+        """Documents of earlier batches that the reader has read."""
         self.last_cpu_seconds = 0.0
         """CPU time of the last document."""
         self.is_unused = True
@@ -55,13 +55,13 @@ class Channel:
         self.has_started_document = False
         """Whether it had begun a document when it was closed."""
         self.suspect_index: int | None = None
-        """The index in the last batch of the document that probably killed it."""
+        """The index in the last batch of the document that probably crashed it."""
         self.committed_jobs: list[int] = []
         """Jobs read here and committed since the last batch."""
         self._rules: Rules | None = None
         """The rules that the reader has."""
         self._is_disconnected = False
-        """It has closed its end of the socket, so it ends."""
+        """It has closed its end of the socket, so it is about to end."""
         self._is_closed = False
 
     @classmethod
@@ -91,7 +91,7 @@ class Channel:
 
     @property
     def exit_code(self) -> int | None:
-        """As in `subprocess`: a negative signal number when a signal ended it."""
+        """As in `subprocess`: a negative signal number if a signal ended the process."""
         return self._process.returncode
 
     @property
@@ -111,10 +111,10 @@ class Channel:
     async def extract_pages(
         self, rules: Rules, jobs: tuple[ExtractJob, ...], on_stuck: Callable[[], None] = lambda: None
     ) -> tuple[ExtractedPage, ...]:
-        """The first pages of the batch, at least one; the others must be read elsewhere.
+        """The first pages of the batch, at least one. The others must be read elsewhere.
 
         `on_stuck` is called repeatedly while the reader spends its time on one document. Raises `OSError` or `EOFError`
-        when the reader dies. One that hangs is killed.
+        if the reader dies. A reader that hangs is killed.
         """
         self.is_unused = False
         payload = encode_batch(ReaderBatch(None if rules is self._rules else rules, jobs, tuple(self.committed_jobs)))
@@ -142,7 +142,7 @@ class Channel:
 
     def _kill(self) -> None:
         if self._process.returncode is None:
-            # Not `Process.kill`: it reaps a process that has just ended, and asyncio then reports exit code 255.
+            # Not `Process.kill`, which reaps a process that has just ended, so that asyncio reports exit code 255.
             with suppress(ProcessLookupError):
                 os.kill(self._process.pid, signal.SIGKILL)
 
@@ -192,7 +192,7 @@ class _ReaderState(NamedTuple):
 
 
 class _Watchdog:
-    """Checks a reader that has not answered yet, kills one that hangs, and reports one that is stuck."""
+    """Checks a reader that has not responded yet, kills it if it hangs, and reports it if it is stuck."""
 
     def __init__(
         self, state: Callable[[], _ReaderState], kill: Callable[[], None], on_stuck: Callable[[], None]
@@ -200,7 +200,7 @@ class _Watchdog:
         self._state, self._kill, self._on_stuck = state, kill, on_stuck
         self._last: _ReaderState | None = None
         self._document: _ReaderState | None = None
-        """When this document was first seen: a reader on a busy machine gets little CPU time between two checks."""
+        """When this document was first seen. On a busy machine a reader gets little CPU time between two checks."""
         self._idle_seconds = 0.0
         self._schedule()
 
@@ -226,7 +226,7 @@ class _Watchdog:
 
 
 def _environment() -> dict[str, str]:
-    """Our environment, with the path of this package, however it was imported."""
+    """Our environment, with the path of this package, whichever way it was imported."""
     source = Path(__file__).resolve().parents[3]
     path = os.pathsep.join(filter(None, (str(source), os.environ.get("PYTHONPATH", ""))))
     return {**os.environ, "PYTHONPATH": path}

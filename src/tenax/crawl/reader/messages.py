@@ -29,18 +29,18 @@ class ExtractJob(Value, frozen=True):
     """A document to extract."""
 
     number: int
-    """Identifies the job when its visit is committed."""
+    """Identifies the job, when its visit is committed."""
     url: str
     """The URL of the task, normalized."""
     fetched_url: str
-    """The URL that was fetched in the end; the base of relative links."""
+    """The URL that was fetched in the end. It is the base of relative links."""
     depth: int
     body: bytes
     content_type: str | None = None
     robots_header: str | None = None
     status: int = 200
     transport: TransportKind = TransportKind.HTTP
-    """A page that is still an empty shell after a browser rendered it is rejected for good."""
+    """If a browser rendered the page and it is still an empty shell, it is rejected for good."""
     validation: ValidationConfig = ValidationConfig()
     """The settings of this site."""
     extract: ExtractConfig = ExtractConfig()
@@ -57,7 +57,7 @@ class ExtractJob(Value, frozen=True):
     robot_names: tuple[str, ...] = ()
     """Names that address us in rules for robots."""
     now: float = 0.0
-    """In seconds since 1970: later dates on the page are ignored."""
+    """Seconds since 1970. Later dates on the page are ignored."""
 
 
 class ExtractedPage(PageContent, frozen=True, kw_only=True):
@@ -65,13 +65,13 @@ class ExtractedPage(PageContent, frozen=True, kw_only=True):
 
     links: tuple[PageLink, ...] = ()
     link_targets: bytes | None = None
-    """Its links as stored in the link graph; None where they are not stored."""
+    """The links of the page as the link graph stores them; None if they are not stored."""
     links_count: int = 0
     candidates: tuple[Candidate, ...] = ()
     """Links for the database, without those that it surely has."""
     refusals: dict[str, int] = {}
     new_in_links: dict[str, int] = {}
-    """Known links that more pages have now, and how many more."""
+    """Known links to which this page links, with the number of further pages that link to each."""
     url_list: UrlList = ""
     """The kind of URL list; empty for a page. In a list, `links_count` counts its URLs, and `candidates` are the new
     ones."""
@@ -84,17 +84,17 @@ class ExtractedPage(PageContent, frozen=True, kw_only=True):
     is_noindex: bool = False
     validation: Validation = ""
     evidence: str = ""
-    """What the validation matched, when the page was not content."""
+    """What validation found, if the response was not a page."""
     native_refusal: str = ""
     """Why the native code did not read the page although `extract.native` is on."""
     failure: Failed | None = None
-    """Set by `unreadable_page`; all other fields are empty then."""
+    """Set by `unreadable_page`. Then all other fields are empty."""
     rejection: Rejected | None = None
-    """Set when this is not a page to store. All other fields are empty then, except the candidate of a meta refresh."""
+    """Set if this is not a page to store. Then all other fields are empty, except the candidate of a meta refresh."""
 
 
 def unreadable_page(why: str) -> ExtractedPage:
-    """A document that costs too much to read, or kills its readers: its URL failed."""
+    """The result of a document that costs too much to read, or crashes its readers. Its URL has failed."""
     return ExtractedPage(failure=Failed(why, FailureKind.UNREADABLE))
 
 
@@ -102,14 +102,14 @@ class ReaderBatch(Value, frozen=True):
     """What is sent to a reader: documents, and the rules for their links."""
 
     rules: Rules | None
-    """None: unchanged since the last batch. With a hundred thousand seeds the rules are long."""
+    """None: unchanged since the last batch. The rules are long if there are a hundred thousand seeds."""
     jobs: tuple[ExtractJob, ...]
     committed_jobs: tuple[int, ...] = ()
-    """Earlier jobs of this reader that are committed, so the database has their candidates."""
+    """Earlier jobs of this reader that are committed. So the database has their candidates."""
 
 
 URL_LIST_CPU_FACTOR = 5
-"""A sitemap may be five times as large as a page, and takes as much longer."""
+"""A sitemap may be five times as large as a page, and so takes five times as long."""
 
 
 def max_cpu_seconds(job: ExtractJob) -> float:
@@ -120,7 +120,7 @@ def max_cpu_seconds(job: ExtractJob) -> float:
 HEADER = struct.Struct(">I")
 """The length of the batch that follows on the socket."""
 ANSWER_HEADER = struct.Struct(">If")
-"""The length of the answer that follows, and the CPU time of its last document."""
+"""The length of the message that follows, and the CPU time of its last document."""
 
 encode_batch = msgspec.msgpack.Encoder().encode
 decode_batch = msgspec.msgpack.Decoder(ReaderBatch).decode

@@ -1,13 +1,13 @@
 """Extracts documents in reader processes, or in this process.
 
-A slow page does not delay others. While a reader is stuck on a document, an extra reader takes what waits. A host that
-sent such a document is a slow host for a while: its documents are read one at a time, by a reader with low priority.
-Both extra readers run only while they are needed.
+A slow page does not delay other pages. While a reader is stuck on a document, an extra reader takes the documents that
+wait. A host that sent such a document is a slow host for a while: its documents are read one at a time, by a reader
+with low priority. Both extra readers run only while they are needed. Documents that arrive while a reader is busy are
+sent as a batch, which shares the cost of the transfer.
 
-Documents that arrive while a reader is busy are sent as a batch, which shares the cost of the transfer. A reader gives
-up a document that takes too much CPU time, and returns the rest of the batch unread. When a reader dies, it has
-recorded which document it was reading: only that one is suspected, other readers read the rest at once. A suspect is
-read alone by a new reader; when two of them have died, the document is given up. No page stops the crawl.
+A reader gives up a document that takes too much CPU time, and returns the rest of the batch unread. A reader that dies
+has recorded which document it was reading. Only that document is suspected; other readers read the rest at once. A
+suspect is read alone by a new reader. If two new readers die, the document is given up. No page stops the crawl.
 """
 
 from __future__ import annotations
@@ -32,41 +32,40 @@ from tenax.urls.admit import Rules
 log = logging.getLogger(__name__)
 
 RESTART_SECONDS = 1.0
-"""Between two starts, while readers exit before their first document."""
+"""Wait between two starts, while readers exit before their first document."""
 MAX_EARLY_EXITS = 3
 MAX_SUSPECT_WAIT_SECONDS = 1.0
-"""A suspect lets others go first, but no longer than this."""
+"""A suspect waits for other documents, but no longer than this."""
 MAX_CRASHES = 2
-"""A document that alone kills this many fresh readers is given up."""
+"""A document that crashes this many new readers, each of which reads only this document, is given up."""
 LINGER_SECONDS = 0.025
-"""How long documents are collected for an idle reader. Waking it for each document costs more CPU time: transfer, cold
-caches, and going to sleep again."""
+"""How long documents are collected for an idle reader. Waking the reader for each document costs more CPU time, for the
+transfer, for cold caches, and for going to sleep again."""
 MIN_BATCHING_VISITS = 16
-"""With fewer other visits nothing is collected: few documents would come, and a host with one connection waits for it.
-"""
+"""With fewer other visits nothing is collected. Few documents would come, and a host with one connection would wait."""
 MAX_UNCOMMITTED_JOBS = 10_000
 FILES_PER_READER = 8
-"""Each reader takes a socket; with few open files allowed there are fewer readers."""
+"""Each reader takes a socket. If few open files are allowed, there are fewer readers."""
 SLOW_CPU_SECONDS = 0.5
-"""A host that sends a document which takes this long is a slow host,"""
+"""A host is a slow host if it sends a document that takes this long,"""
 SLOW_FOR_SECONDS = 600.0
-"""for this long."""
+"""and remains one for this long."""
 MAX_SLOW_HOSTS = 1000
 IDLE_SECONDS = 30.0
-"""An extra reader that is idle this long ends."""
+"""An extra reader that is idle for this long ends."""
 MAX_BATCH_BYTES = 8 * 1024 * 1024
-"""Of a batch; a longer document is sent alone."""
+"""Maximum size of a batch. A longer document is sent alone."""
 
 
 class ReaderFailed(Exception):
-    """A document that no reader survives."""
+    """A document that crashes every reader."""
 
 
 class ReaderPool(Protocol):
     async def start(self) -> None: ...
 
     async def extract(self, job: ExtractJob, rules: Rules, other_visits: int = MIN_BATCHING_VISITS) -> ExtractedPage:
-        """`other_visits` are the other visits in flight: they may bring documents too.
+        """Extract a document. `other_visits` are the other visits in flight, which may bring documents too.
 
         Raises `ReaderFailed` for a document that cannot be read.
         """
@@ -86,10 +85,10 @@ def build_reader_pool(config: PoolConfig) -> ReaderPool:
 
 
 class InlineReaderPool:
-    """Reads in this process; for a single core, or by setting."""
+    """Reads in this process: if there is only one core, or if a setting says so."""
 
     async def start(self) -> None:
-        # Imported only here: with reader processes, this process needs no parser.
+        # Imported only here, because this process needs no parser if there are reader processes.
         from tenax.crawl.reader.read_page import Reader
 
         self._reader = Reader()
@@ -108,13 +107,13 @@ class PendingJob(NamedTuple):
     rules: Rules
     future: asyncio.Future[ExtractedPage]
     crashes: int = 0
-    """Fresh readers that ended while they read this document alone."""
+    """New readers that ended while they read only this document."""
     suspected_at: float = 0.0
-    """When a reader last died while reading it; loop time."""
+    """When a reader last died while reading the document, in the time of the event loop."""
 
 
 class Lane(Enum):
-    """What a reader is for."""
+    """The purpose of a reader."""
 
     REGULAR = auto()
     EXTRA = auto()
@@ -125,7 +124,7 @@ class Lane(Enum):
 
 class ProcessReaderPool:
     def __init__(self, count: int, max_batch: int, *, has_extra: bool = True) -> None:
-        """`count` regular readers and, with `has_extra`, up to two more for slow pages."""
+        """`count` regular readers. With `has_extra`, up to two more for slow pages."""
         self._count = count
         self._max_batch = max_batch
         self._has_extra = has_extra
@@ -133,19 +132,20 @@ class ProcessReaderPool:
         self._slow_pending: deque[PendingJob] = deque()
         """Documents of slow hosts."""
         self._slow_until: dict[str, float] = {}
-        """When each slow host stops being one; loop time."""
+        """When each slow host stops being one, in the time of the event loop."""
         self._extra_tasks: dict[Lane, asyncio.Task[None]] = {}
         self._suspects: deque[PendingJob] = deque()
-        """Documents that probably killed a reader: each is read alone, by a fresh one."""
+        """Documents that probably crashed a reader. Each is read by a new reader that reads nothing else."""
         self._job_arrived = asyncio.Event()
         self._batch_full = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._unused_readers = 0
-        """Readers that have read nothing yet, or are being started."""
+        """Readers that have read nothing yet, or are starting."""
         self._other_visits = MIN_BATCHING_VISITS
-        """Visits in flight besides the last one that submitted a document."""
+        """Visits in flight besides the one that submitted the last document."""
         self._commit_lists: dict[int, list[int]] = {}
-        """For each job that was read and is not committed: the list its number goes to when it is."""
+        """For each job that was read and is not committed: the list to which its number is added when it is
+        committed."""
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
@@ -191,7 +191,7 @@ class ProcessReaderPool:
             self._start_extra(Lane.EXTRA)
 
     async def _run_reader(self, lane: Lane) -> None:
-        """Keep one reader alive and busy; an extra one as long as it is needed."""
+        """Keep one reader alive and busy. An extra reader is kept as long as it is needed."""
         last_error = ""
         early_exits = 0
         self._unused_readers += lane is Lane.REGULAR
@@ -221,8 +221,10 @@ class ProcessReaderPool:
                 await asyncio.sleep(RESTART_SECONDS)
 
     async def _next_batch(self, channel: Channel, lane: Lane = Lane.REGULAR) -> list[PendingJob]:
-        """The next batch of this reader: a suspect alone, a document of a slow host alone, or what waits; empty when
-        the reader is to be replaced, or no longer needed."""
+        """The next batch of this reader: a suspect alone, a document of a slow host alone, or the documents that wait.
+
+        Empty if the reader must be replaced, or is no longer needed.
+        """
         try:
             async with asyncio.timeout(None if lane is Lane.REGULAR else IDLE_SECONDS):
                 while not await self._wait_for_batch(channel, lane):
@@ -250,14 +252,15 @@ class ProcessReaderPool:
         return bool(self._pending) or (lane is Lane.REGULAR and self._has_suspect_for(channel))
 
     def _has_suspect_for(self, channel: Channel) -> bool:
-        """A suspect needs a reader that has read nothing yet. A used one makes room if there is no other."""
+        """Whether there is a suspect for this reader. A suspect needs a reader that has read nothing yet; if there is
+        none, a used reader ends to make room."""
         if len(self._suspects) <= (0 if channel.is_unused else self._unused_readers):
             return False
         due_at = self._suspects[0].suspected_at + MAX_SUSPECT_WAIT_SECONDS
         return not self._pending or asyncio.get_running_loop().time() >= due_at
 
     async def _wait_for_batch(self, channel: Channel, lane: Lane) -> bool:
-        """Wait for documents, and a moment longer if more may come; False if another reader took them all."""
+        """Wait for documents, and a moment longer if more may come. False if another reader took them all."""
         while not self._has_work(channel, lane):
             self._job_arrived.clear()
             await self._job_arrived.wait()
@@ -270,7 +273,7 @@ class ProcessReaderPool:
         return self._has_work(channel, lane)
 
     async def _run_batch(self, channel: Channel, batch: list[PendingJob], lane: Lane = Lane.REGULAR) -> bool:
-        """Have a batch read; False when the reader cannot be used again."""
+        """Have a batch read. False if the reader cannot be used again."""
         is_alone = channel.is_unused and len(batch) == 1
         if lane is Lane.REGULAR:
             self._unused_readers -= channel.is_unused
@@ -299,7 +302,7 @@ class ProcessReaderPool:
         return True
 
     def _on_crash(self, channel: Channel, batch: list[PendingJob], is_alone: bool) -> None:
-        """Requeue at once all documents but the one that the reader died of."""
+        """Requeue all documents at once, except the one on which the reader died."""
         at = channel.suspect_index
         suspect = batch[at] if at is not None else None
         self._requeue([wanted for wanted in batch if wanted is not suspect])
@@ -322,7 +325,7 @@ class ProcessReaderPool:
             self._job_arrived.set()
 
     def _mark_slow_host(self, job: ExtractJob) -> None:
-        """Make this a slow host; its waiting documents are moved too."""
+        """Make this a slow host. Its waiting documents are moved too."""
         host = _job_host(job)
         self._slow_until.pop(host, None)
         while len(self._slow_until) >= MAX_SLOW_HOSTS:
@@ -338,7 +341,7 @@ class ProcessReaderPool:
             self._job_arrived.set()
 
     def _on_decode_error(self, batch: list[PendingJob], error: msgspec.DecodeError) -> None:
-        """A bug of ours, which would repeat: each document of the batch is read alone the next time."""
+        """An error in our code, which would occur again. So each document of the batch is read alone the next time."""
         log.error("cannot decode the answer of a reader", extra={"why": str(error)})
         if len(batch) > 1:
             self._suspects.extend(batch)
@@ -347,7 +350,7 @@ class ProcessReaderPool:
             batch[0].future.set_exception(ReaderFailed(f"unreadable: the extracted page cannot be decoded: {error}"))
 
     def _requeue(self, jobs: list[PendingJob]) -> None:
-        """At the front: they have waited longest."""
+        """Put these documents at the front, because they have waited longest."""
         if jobs:
             self._pending.extendleft(reversed(jobs))
             self._job_arrived.set()

@@ -1,4 +1,4 @@
-"""Extracts a document and applies the rules to its links. Pure; usually runs in a reader process."""
+"""Extracts a document and applies the rules to its links. Pure. Usually runs in a reader process."""
 
 from __future__ import annotations
 
@@ -54,23 +54,23 @@ _MAX_COUNTED_LINKS = max(LINK_STEPS)
 _GAIN_AT_STEP = {step: step - before for before, step in pairwise((1, *sorted(LINK_STEPS)))}
 """How many links a URL has gained since the step before."""
 MIN_SECTION_LINKS = 5
-"""A page right below the root whose main content has this many links is the front page of a section."""
+"""A page right below the root is the front page of a section if its main content has this many links."""
 _LIST_SOURCES = frozenset({"pagination", "archives"})
 _SECTION_URL = re.compile(r"^[a-z]+://[^/]+/[^/?.]+/?$")
-# URLs of further pages of a list, or of an archive; the rules behind it are narrower.
+# URLs of further pages of a list, or of an archive. The rules that are applied afterwards are narrower.
 _NUMBERED_URL = re.compile(
     r"[?&](?:page|paged|pg|p|pagenum|page_?no|seite|pagina|offset|start|from|skip)=\d"
     r"|/(?:page|p|seite|pagina)[/_-]?\d{1,5}(?:/|\.|$)|/(?:19|20)\d\d(?:/\d\d)?/?$",
     re.IGNORECASE,
 )
-# What all of them contain, searched in lower case in many URLs at once.
+# Text that all of them contain. It is searched in lower case, in many URLs at the same time.
 _NUMBERED_URL_PREFILTER = re.compile(r"/(?:(?:p(?:age|agina)?|seite)[/_-]?\d|(?:19|20)\d\d)")
 
 
 class Reader:
-    """Extracts documents, and remembers the links that the database has, to leave them out on other pages.
+    """Extracts documents. It remembers the links that the database has, to leave them out on other pages.
 
-    A link is known only once a visit with it as a candidate is committed; until then it is a candidate each time.
+    A link is known only after a visit with it as a candidate was committed. Until then it is a candidate each time.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class Reader:
         """Candidates of jobs that are not committed yet."""
 
     def extract(self, job: ExtractJob, rules: Rules, max_seconds: float | None = None) -> ExtractedPage:
-        """`max_seconds`: see `extract_page`."""
+        """Extract a document. `max_seconds`: see `extract_page`."""
         known: set[str] = set()
         extracted = extract_page(job, rules, KnownUrls(self._known, self._known_before), known, max_seconds)
         if known and job.is_first and extracted.rejection is None and (linked := self._count_in_links(known)):
@@ -100,7 +100,7 @@ class Reader:
             self._known_before, self._known = self._known, {}
 
     def _count_in_links(self, links: Iterable[str]) -> dict[str, int]:
-        """Count one more page that links to each of these URLs. Returns those whose priority rises, each with the
+        """Count one more page that links to each of these URLs. Returns the URLs whose priority rises, each with the
         number of links gained since the last report."""
         known, worth_more = self._known, {}
         for url in links:
@@ -121,7 +121,7 @@ def extract_page(
 ) -> ExtractedPage:
     """Extract a document. Links to known URLs are not candidates, but are added to `known_links`.
 
-    A document that takes too much CPU time is a failure; `max_seconds` is `max_cpu_seconds`, if known.
+    A document that takes too much CPU time is a failure. `max_seconds` is `max_cpu_seconds`, if it is known.
     """
     seconds = max_cpu_seconds(job) if max_seconds is None else max_seconds
     budget = CpuBudget(cpu_seconds, seconds, "extract.max_cpu_seconds", clock=passed_seconds)
@@ -177,10 +177,10 @@ def _extract_page(
         feeds = _feed_candidates(job, rules, content.feeds, base, known_urls)
         if job.depth < rules.max_depth:
             candidates += feeds
-        elif feeds:  # the URLs they list would be too deep
+        elif feeds:  # the URLs that they list would be too deep
             refusals["feeds_too_deep"] = len(feeds)
     if is_cut or (dom is not None and dom.truncated_at is not None) or len(content.links) >= MAX_LINKS:
-        refusals["links_read"] = 1  # at least: the rest was not read
+        refusals["links_read"] = 1  # at least one, because the rest was not read
     if not job.extract.link_graph and (count := _unstored_link_count(job, content, refusals)):
         refusals[LINKS_NOT_KEPT] = count
     listing = _page_listing(job, rules, content, base)
@@ -208,7 +208,8 @@ def _extract_page(
 
 
 def _followed_links(job: ExtractJob, content: Content) -> tuple[Sequence[str], Sequence[bool]]:
-    """The hrefs to follow with the declared next page, and whether each is nofollow, as for `admit_links`."""
+    """The hrefs to follow, including the declared next page, and whether each is marked nofollow, as for
+    `admit_links`."""
     links = content.links
     if not links or "links" not in job.discovery.sources:
         return (), ()
@@ -219,7 +220,8 @@ def _followed_links(job: ExtractJob, content: Content) -> tuple[Sequence[str], S
 
 
 def _rejected_page(job: ExtractJob, rules: Rules, content: Content, dom: Dom | None, verdict: Verdict) -> ExtractedPage:
-    """A block page or empty shell: its links are not the site's, but a meta refresh is followed."""
+    """The result for a block page or an empty shell. Its links are not those of the site, but a meta refresh is
+    followed."""
     candidates: tuple[Candidate, ...] = ()
     if verdict.why.startswith("refresh:") and not content.is_nofollow:
         base = resolve_base(content.base_href, job.fetched_url, rules.urls.max_length)
@@ -236,7 +238,7 @@ def _rejected_page(job: ExtractJob, rules: Rules, content: Content, dom: Dom | N
 
 
 def _page_listing(job: ExtractJob, rules: Rules, content: Content, base: str) -> Listing | None:
-    """What a list, or any guessed page, says about its further pages; None for all others."""
+    """What a list, or any guessed page, says about its further pages; None for all other pages."""
     if _LIST_SOURCES.isdisjoint(job.discovery.sources):
         return None
     is_list = (
@@ -245,7 +247,7 @@ def _page_listing(job: ExtractJob, rules: Rules, content: Content, base: str) ->
         or _NUMBERED_URL.search(job.url) is not None
         or _is_section(job.url, content)
     )
-    # Many lists have so much text under each title that they look like an article.
+    # In many lists there is so much text below each title that they look like an article.
     if not is_list and not content.next_href and not has_numbered_links(content):
         return None
     following = content.next_href or next((link.href for link in content.links if "next" in link.rel.split()), "")
@@ -263,14 +265,15 @@ def _is_section(url: str, content: Content) -> bool:
 
 
 def has_numbered_links(content: Content) -> bool:
-    """Whether any link looks like one to a further page. All are searched at once first: most pages have none."""
+    """Whether any link looks like one to a further page. All links are searched at the same time first, because most
+    pages have none."""
     joined = "\n".join(content.links.hrefs).lower()
     may_be = "=" in joined or _NUMBERED_URL_PREFILTER.search(joined) is not None
     return may_be and any(_NUMBERED_URL.search(href) for href in content.links.hrefs)
 
 
 def _set_list_depth(job: ExtractJob, candidates: tuple[Candidate, ...], numbering: Numbering) -> tuple[Candidate, ...]:
-    """Further pages of a list get its depth, as long as it links to anything but itself and has an end."""
+    """Further pages of a list get its depth, if the list links to anything but itself and has an end."""
     pages = {
         candidate.url: one
         for candidate in candidates
@@ -296,7 +299,7 @@ def _is_wanted_url_list(job: ExtractJob) -> bool:
 
 
 def _extract_url_list(job: ExtractJob, rules: Rules, known_urls: KnownUrls) -> ExtractedPage:
-    from tenax.crawl.url_lists import extract_url_list  # a crawl without any need not import it
+    from tenax.crawl.url_lists import extract_url_list  # a crawl without sitemaps and feeds need not import it
 
     return extract_url_list(job, rules, known_urls)
 
@@ -304,7 +307,7 @@ def _extract_url_list(job: ExtractJob, rules: Rules, known_urls: KnownUrls) -> E
 def _feed_candidates(
     job: ExtractJob, rules: Rules, hrefs: Sequence[str], base: str, known_urls: KnownUrls
 ) -> tuple[Candidate, ...]:
-    """The feeds named by a page, as candidates."""
+    """The feeds that a page names, as candidates."""
     budget = Budget("max_feeds", "", job.discovery.max_feeds)
     page, (known, known_before) = FoundOn(base, job.depth, Source.FEED, job.url), known_urls
     found = (url_list_candidate(rules, href, page, budget) for href in hrefs)
@@ -316,7 +319,7 @@ def _feed_candidates(
 
 
 def _limit_resolvable_links(content: Content, base: str, body_bytes: int) -> tuple[Content, bool]:
-    """The content, with its links cut to as many as `MAX_RESOLVED_CHARS` allows to resolve, and whether any were cut.
+    """The content, with only as many links as `MAX_RESOLVED_CHARS` allows to resolve; and whether any links were cut.
 
     The links of most pages cannot reach that limit, so they are not counted.
     """
@@ -330,13 +333,13 @@ def _limit_resolvable_links(content: Content, base: str, body_bytes: int) -> tup
 
 
 def web_url(href: str, base: str) -> str | None:
-    """The absolute URL, normalized with the default options; None when it is not http or https."""
+    """The absolute URL, normalized with the default options; None if it is not http or https."""
     found = normalize(href, base, NormalizeOptions())
     return found.url if found is not None else None
 
 
 def build_page_links(content: Content, base: str, limit: int) -> tuple[PageLink, ...]:
-    """The links as stored: those with http or https, in the order of the page."""
+    """The links as stored: those with http or https, in page order."""
     links = (
         PageLink(url, link.text, link.rel, link.is_nofollow or content.is_nofollow, link.is_in_article)
         for link in content.links
@@ -346,11 +349,11 @@ def build_page_links(content: Content, base: str, limit: int) -> tuple[PageLink,
 
 
 def _pack_page_links(job: ExtractJob, rules: Rules, content: Content, base: str, targets: list[str | None]) -> bytes:
-    """The links by target, as the link graph stores them, and the feeds that the page names. Links to the page itself
-    are left out, and so are the link texts of a noindex page.
+    """The links by target, as the link graph stores them, and the feeds that the page names.
 
-    All of them, however few are followed: a run with other rules or limits admits them from here. `targets` are those
-    of the links that were checked: the crawl may follow none, or only a limited number.
+    Links to the page itself are left out, and so are the link texts of a noindex page. All links are stored, even if
+    few are followed, because a run with other rules or limits admits them from here. `targets` are those of the links
+    that were checked. The crawl may follow none of them, or only some.
     """
     origin, _ = split_base(job.url) or ("", "")
     links = content.links
@@ -364,7 +367,7 @@ def _pack_page_links(job: ExtractJob, rules: Rules, content: Content, base: str,
 
 
 def _unstored_link_count(job: ExtractJob, content: Content, refusals: Mapping[str, int]) -> int:
-    """How many links of the page other rules may allow, if none are stored."""
+    """How many links of the page other rules may allow, if the links are not stored."""
     unwanted = 0 if "links" in job.discovery.sources else len(content.links)
     unwanted += 0 if "feeds" in job.discovery.sources else len(content.feeds)
     return count_rule_refusals(refusals) + unwanted

@@ -1,7 +1,8 @@
-"""A reader process: extracts documents from its socket, and leaves its progress in memory shared with its parent.
+"""A reader process: extracts documents from its socket, and records its progress in memory shared with its parent.
 
 Started by `pool.ProcessReaderPool` as `python -m tenax.crawl.reader.worker SOCKET_FD PROGRESS_FD`. A frame is a header
-of `messages`, then msgpack. An answer may be shorter than the batch: after a slow document the rest is left to others.
+of `messages`, then msgpack. The result may be shorter than the batch: after a slow document, other readers read the
+rest.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _BYTES = mmap.PAGESIZE
 
 
 class ReaderProgress:
-    """Documents begun so far, and whether the last one is still being read."""
+    """The number of documents begun so far, and whether the last one is still being read."""
 
     def __init__(self, fileno: int) -> None:
         self.fileno = fileno
@@ -37,7 +38,7 @@ class ReaderProgress:
 
     @classmethod
     def create(cls) -> ReaderProgress:
-        """Memory shared with a reader process that is about to start and will inherit `fileno`."""
+        """Memory shared with a reader process that is about to start, and will inherit `fileno`."""
         if hasattr(os, "memfd_create"):
             fileno = os.memfd_create("tenax-reader")
         else:
@@ -45,7 +46,7 @@ class ReaderProgress:
                 fileno = os.dup(file.fileno())
         try:
             os.ftruncate(fileno, _BYTES)
-            return cls(fileno)  # which opens its own descriptor
+            return cls(fileno)  # the function opens a descriptor of its own
         except OSError:
             os.close(fileno)
             raise
@@ -72,13 +73,13 @@ class ReaderProgress:
 
 
 MAX_BATCH_CPU_SECONDS = 0.25
-"""After this much CPU time a batch is answered as far as it is done, so that its other documents need not wait."""
+"""After this much CPU time, the finished part of a batch is returned, so that its other documents need not wait."""
 KILL_MARGIN_SECONDS = 1.0
 """CPU time beyond the limit in which a document may end by itself, before the system kills the process."""
 
 
 def serve(channel: socket.socket, progress_fileno: int) -> None:
-    # Imported with garbage collection paused, because all of it stays.
+    # Imported while garbage collection is paused, because everything stays in memory.
     with pause_collection():
         from tenax.crawl.reader.messages import (
             ANSWER_HEADER,
@@ -113,7 +114,7 @@ def serve(channel: socket.socket, progress_fileno: int) -> None:
                 break
         try:
             encode_pages_into(pages, answer, ANSWER_HEADER.size)
-        except ValueError:  # invalid text
+        except ValueError:  # the text is invalid
             encode_pages_into(list(map(_ensure_encodable, pages)), answer, ANSWER_HEADER.size)
         progress.end()
         ANSWER_HEADER.pack_into(answer, 0, len(answer) - ANSWER_HEADER.size, used - before)
@@ -121,7 +122,7 @@ def serve(channel: socket.socket, progress_fileno: int) -> None:
 
 
 def _extract(reader: Reader, job: ExtractJob, rules: Rules, max_seconds: float) -> ExtractedPage:
-    """Extract one document. A bug of ours becomes a failure and does not end the process."""
+    """Extract one document. An error in our code becomes a failure, and does not end the process."""
     try:
         return reader.extract(job, rules, max_seconds)
     except Exception as error:
@@ -147,7 +148,7 @@ def _internal_failure(error: Exception) -> ExtractedPage:
 
 
 def main() -> None:
-    # Ctrl-C reaches the whole process group; the parent ends this process by closing the socket.
+    # Ctrl-C reaches the whole process group. The parent ends this process by closing the socket.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     socket_fileno, progress_fileno = map(int, sys.argv[1:])
     serve(socket.socket(fileno=socket_fileno), progress_fileno)
