@@ -13,7 +13,7 @@ from tenax.extract.metadata.dates import are_adjacent_days, parse_date, parse_ur
 from tenax.extract.metadata.jsonld import read_jsonld
 from tenax.extract.metadata.read import clean_text, normalize_language, parse_robots_hints
 from tenax.extract.metadata.titles import choose_title
-from tenax.extract.text.fingerprint import fingerprint_bands, fingerprint_similarity
+from tenax.text.fingerprint import fingerprint_bands, fingerprint_similarity
 
 NOW: Final = 1_700_000_000.0
 TOMORROW: Final = "2023-11-16"

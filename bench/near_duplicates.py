@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.report import BenchError, Report, median, run, short, table
-from tenax.extract.text.fingerprint import (
+from tenax.text.fingerprint import (
     MIN_NEAR_SIMILARITY,
     fingerprint_bands,
     fingerprint_similarity,

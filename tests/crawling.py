@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from tenax.clock import ManualClock
 from tenax.config import Config, DatabaseConfig, DiscoveryConfig, PolitenessConfig, Sites
-from tenax.crawl.after_visit import PageSimilarity
 from tenax.crawl.connectivity import NetworkState
 from tenax.crawl.engine import Engine
 from tenax.crawl.reader.pool import InlineReaderPool
 from tenax.crawl.rules import CrawlRules
 from tenax.database import Admission, UrlHistory
 from tenax.database.admission import WriteRules
+from tenax.database.duplicates import PageSimilarity
 from tenax.database.sqlite import SqliteDatabase
 from tenax.fetch import Request, Response
 from tenax.fetch.headers import Headers

@@ -14,7 +14,7 @@ import pytest
 
 from tenax.extract.article import blocks, class_hints, page_type
 from tenax.extract.html import charset
-from tenax.extract.text import fingerprint
+from tenax.text import fingerprint
 from tenax.urls import traps
 from tests.patterns import ANCHORED, Hard, Made, Pattern, Site, hard_texts, sites
 
@@ -39,8 +39,8 @@ MADE_LATER = {
     ),
     "tenax.extract.article.blocks._dense_pattern": Made(lambda: [blocks._dense_pattern()]),
     "tenax.extract.html.charset._make_model": Made(lambda: [re.compile(odd) for *_, odd in charset._ALPHABETS]),
-    "tenax.extract.text.fingerprint._punctuation_pattern": Made(lambda: [fingerprint._punctuation_pattern()]),
-    "tenax.extract.text.fingerprint._window_patterns": Made(lambda: fingerprint._window_patterns(9)),
+    "tenax.text.fingerprint._punctuation_pattern": Made(lambda: [fingerprint._punctuation_pattern()]),
+    "tenax.text.fingerprint._window_patterns": Made(lambda: fingerprint._window_patterns(9)),
     "tenax.extract.article.page_type._any_word_pattern": Made(lambda: [page_type._ANY_WORD]),
     "tenax.extract.article.page_type.address_patterns": Made(page_type.address_patterns),
     "tenax.extract.article.class_hints._beginning_pattern": Made(

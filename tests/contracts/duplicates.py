@@ -14,8 +14,8 @@ from tenax.clock import ManualClock
 from tenax.config import DuplicatesConfig
 from tenax.database import Admission, Database, PageFilter
 from tenax.database.duplicates import MAX_PAGES_PER_KEY
-from tenax.extract.text import fingerprint
 from tenax.model import PageLink
+from tenax.text import fingerprint
 from tests.contracts.database import FixedPace, Opened, candidate, claimed, drain, page_of, visit_of
 from tests.contracts.stored_copies import life_of
 

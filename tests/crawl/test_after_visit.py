@@ -10,7 +10,6 @@ import pytest
 from tenax.config import Config, DiscoveryConfig, RecrawlConfig, SiteConfig, Sites
 from tenax.crawl.after_visit import VisitUpdate, apply_visit
 from tenax.crawl.reader.messages import ExtractedPage
-from tenax.extract.text.fingerprint import near_fingerprint
 from tenax.fetch import Response
 from tenax.fetch.answer import FetchResult
 from tenax.fetch.headers import Headers
@@ -37,6 +36,7 @@ from tenax.model import (
     Task,
     TransportKind,
 )
+from tenax.text.fingerprint import near_fingerprint
 from tenax.urls.admit import build_rules
 from tests.visit_ends import visit_end
 

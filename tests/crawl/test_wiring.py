@@ -99,14 +99,13 @@ LIGHT = """
 import sys
 import tenax.crawl.api
 from tenax.config import Config, Sites
-from tenax.crawl.after_visit import PageSimilarity
+from tenax.database.duplicates import PageSimilarity
 assert len(PageSimilarity(Sites(Config())).bands(bytes(128))) == 16
 unused = (
     *("selectolax", "tenax.extract.", "tenax.database.postgres", "tenax.hosts.redis", "tenax.events.kafka"),
     *("tenax.events.redis", "re2", "tomllib"),
 )
-light = {"tenax.extract.text", "tenax.extract.text.fingerprint"}
-print(sorted(name for name in sys.modules if name.startswith(unused) and name not in light))
+print(sorted(name for name in sys.modules if name.startswith(unused)))
 """
 
 

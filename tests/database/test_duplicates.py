@@ -25,9 +25,9 @@ from tenax.database.duplicates import (
     make_duplicate_keys,
 )
 from tenax.database.sqlite import SqliteDatabase, write_visits
-from tenax.extract.text import fingerprint
-from tenax.extract.text.fingerprint import BANDS
 from tenax.model import Page
+from tenax.text import fingerprint
+from tenax.text.fingerprint import BANDS
 from tests.contracts.database import FixedPace, Opened
 from tests.contracts.duplicates import A, Alike, B, C, DuplicatesContract, brought, edited, of_text, story
 from tests.database.postgres_databases import Databases

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tenax.extract import Content, Links, extract_content
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
 from tenax.extract.document import extract_with_dom
-from tenax.extract.text.fingerprint import near_fingerprint
+from tenax.text.fingerprint import near_fingerprint
 
 HTML = "text/html; charset=utf-8"
 PAGE = """<!doctype html><html lang=en-gb><head><title>A page</title><base href="/base/">

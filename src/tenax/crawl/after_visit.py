@@ -1,8 +1,7 @@
-"""Updates after a visit: the host's record, new candidates, duplicates, and the recrawl plan of the page. Pure.
+"""Updates after a visit: the host's record, new candidates, and the recrawl plan of the page. Pure.
 
-For duplicates, `extract` computes and compares fingerprints and the database finds them; neither imports the other. For
-recrawls, `tenax.recrawl` learns rates and prices visits; this module translates visits for it. Each host has a daily
-budget of visits, and a price that rises while its pages ask for more.
+For recrawls, `tenax.recrawl` learns rates and prices visits; this module translates visits for it. Each host has a
+daily budget of visits, and a price that rises while its pages ask for more.
 """
 
 from __future__ import annotations
@@ -14,11 +13,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from tenax.config import DuplicatesConfig, RecrawlConfig, Sites
+from tenax.config import RecrawlConfig
 from tenax.crawl.discovery_candidates import count_withheld_guesses, guess_urls, robots_sitemap_candidates
 from tenax.crawl.reader.messages import ExtractedPage
 from tenax.discovery.repeats import FacetPage, SeriesPage, is_combined, record_facet_page, record_series_page, shape_of
-from tenax.extract.text.fingerprint import fingerprint_bands, fingerprint_similarity
 from tenax.fetch.answer import FetchResult, VisitEnd
 from tenax.fetch.retry import update_host
 from tenax.model import (
@@ -55,29 +53,8 @@ from tenax.recrawl.intervals import (
     update_history,
     update_prior,
 )
+from tenax.text.fingerprint import fingerprint_similarity
 from tenax.urls.admit import Rules
-
-
-class PageSimilarity:
-    """Implements `tenax.database.Similarity`."""
-
-    def __init__(self, sites: Sites) -> None:
-        self._sites = sites
-
-    def rules(self, origin: str) -> DuplicatesConfig:
-        return self._sites.for_origin(origin).duplicates
-
-    def bands(self, fingerprint: bytes) -> tuple[int, ...]:
-        return fingerprint_bands(fingerprint)
-
-    def similarity(self, one: bytes, other: bytes) -> float:
-        return fingerprint_similarity(one, other)
-
-
-def page_similarity(one: bytes, other: bytes) -> float:
-    """The similarity of two fingerprints, from 0 to 1."""
-    return fingerprint_similarity(one, other)
-
 
 DAY_SECONDS = 86_400.0
 MIN_PRICE = 0.02
@@ -286,7 +263,7 @@ def apply_visit(
     answer, outcome, site = end.answer, end.outcome, end.site
     new_host = update_host(host, end)
     guess_state, guesses = guess_urls(
-        new_host.guess_state, claim, end, extracted, len(new_candidates), rules=rules, similarity=page_similarity
+        new_host.guess_state, claim, end, extracted, len(new_candidates), rules=rules, similarity=fingerprint_similarity
     )
     guess_state = _update_facets(guess_state, claim, outcome, extracted, new_candidates)
     if extracted is not None and isinstance(outcome, Fetched) and not outcome.url_list:
@@ -295,7 +272,7 @@ def apply_visit(
         page = SeriesPage(
             task.url, task.via, extracted.content_hash, extracted.fingerprint, words=extracted.words, shape=shape
         )
-        guess_state = record_series_page(guess_state, page, task.origin, new_candidates, page_similarity)
+        guess_state = record_series_page(guess_state, page, task.origin, new_candidates, fingerprint_similarity)
     if guess_state is not new_host.guess_state:
         new_host = msgspec.structs.replace(new_host, guess_state=guess_state)
     sitemaps = (
@@ -341,7 +318,7 @@ def _update_facets(
         new_urls=beyond,
         is_combined=is_combined(url, (candidate.url for candidate in new_candidates)),
     )
-    return record_facet_page(guess_state, page, origin, page_similarity)
+    return record_facet_page(guess_state, page, origin, fingerprint_similarity)
 
 
 def _stored_copy_similarity(claim: Claim, extracted: ExtractedPage | None) -> float | None:
@@ -349,4 +326,4 @@ def _stored_copy_similarity(claim: Claim, extracted: ExtractedPage | None) -> fl
     stored_copy = claim.stored_copy
     if extracted is None or stored_copy is None or not extracted.fingerprint or not stored_copy.fingerprint:
         return None
-    return page_similarity(extracted.fingerprint, stored_copy.fingerprint)
+    return fingerprint_similarity(extracted.fingerprint, stored_copy.fingerprint)

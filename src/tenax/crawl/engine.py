@@ -12,7 +12,7 @@ import msgspec
 
 from tenax.config import CrawlConfig
 from tenax.crawl import visits
-from tenax.crawl.after_visit import VisitUpdate, apply_visit, page_similarity
+from tenax.crawl.after_visit import VisitUpdate, apply_visit
 from tenax.crawl.connectivity import PAUSE_REASON as NETWORK
 from tenax.crawl.connectivity import NetworkState, log_host_change
 from tenax.crawl.discovery_candidates import repeat_reason
@@ -43,6 +43,7 @@ from tenax.model import (
     Task,
     Visit,
 )
+from tenax.text.fingerprint import fingerprint_similarity
 from tenax.urls.admit import Rules, url_budgets
 
 log = logging.getLogger(__name__)
@@ -300,7 +301,7 @@ class Engine:
             if not isinstance(outcome, Fetched) or outcome.url_list:
                 return outcome, () if extracted.failure is not None else extracted.candidates
             guess_state = (self.hosts.get(claim.host.origin) or claim.host).guess_state
-            if why := repeat_reason(claim.task, extracted, guess_state, page_similarity):
+            if why := repeat_reason(claim.task, extracted, guess_state, fingerprint_similarity):
                 return Rejected(f"guess: {why}"), extracted.candidates
             return answer.outcome, extracted.candidates
         if not isinstance(answer.outcome, Redirected) or answer.redirect_target is None:

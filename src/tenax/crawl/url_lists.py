@@ -9,8 +9,8 @@ from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
 from tenax.database.page_codec import FEED, SITEMAP, pack_urls
 from tenax.discovery.feeds.read import Feed, looks_like_feed, read_feed
 from tenax.discovery.sitemaps.read import Sitemap, SitemapEntry, SitemapLimits, looks_like_sitemap, read_sitemap
-from tenax.extract.text.fingerprint import content_hash
 from tenax.model import LINKS_NOT_KEPT, Budget, ChangeNotice, Rejected, Source, UrlList, count_rule_refusals
+from tenax.text.fingerprint import content_hash
 from tenax.urls import NO_URLS, FoundOn, KnownUrls
 from tenax.urls.admit import ListedUrl, Rules, admit_url_list, link_targets, url_list_candidate
 from tenax.urls.normalize import MAX_RESOLVED_CHARS, split_base

@@ -19,7 +19,6 @@ from tenax.clock import Clock, ShiftedClock, SteadyClock, follow_server_clock
 from tenax.config import Config, Sites
 from tenax.config.sites import SITE_SETTINGS, encode_site_settings
 from tenax.crawl import DATABASE_FILE
-from tenax.crawl.after_visit import PageSimilarity
 from tenax.crawl.app import App, BackgroundTask, Closable
 from tenax.crawl.connectivity import NetworkMonitor, NetworkState
 from tenax.crawl.engine import Engine
@@ -29,6 +28,7 @@ from tenax.crawl.rules import CrawlRules
 from tenax.crawl.supervisor import Supervisor, WatchedDatabase, WatchedLoop
 from tenax.database import Admission, Database, Outbox
 from tenax.database.admission import WriteRules
+from tenax.database.duplicates import PageSimilarity
 from tenax.database.sqlite import SqliteDatabase, lock_database
 from tenax.events.jsonl import JsonlSink
 from tenax.events.relay import Relay

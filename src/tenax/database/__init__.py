@@ -138,7 +138,7 @@ class PaceRules(Protocol):
 
 
 class Similarity(Protocol):
-    """What the database needs to find duplicates; `extract` makes and compares the fingerprints."""
+    """What the database needs to find duplicates."""
 
     def rules(self, origin: str) -> DuplicatesConfig:
         """The settings for this site."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from tenax.config import DuplicatesConfig
+from tenax.config import DuplicatesConfig, Sites
 from tenax.database import Similarity
 from tenax.model import Page
+from tenax.text.fingerprint import fingerprint_bands, fingerprint_similarity
 
 MAX_PAGES_PER_KEY = 8
 """Pages under one key."""
@@ -45,6 +46,22 @@ class DuplicateMatch(NamedTuple):
     record_id: int
     url: str
     similarity: float
+
+
+class PageSimilarity:
+    """Implements `tenax.database.Similarity`."""
+
+    def __init__(self, sites: Sites) -> None:
+        self._sites = sites
+
+    def rules(self, origin: str) -> DuplicatesConfig:
+        return self._sites.for_origin(origin).duplicates
+
+    def bands(self, fingerprint: bytes) -> tuple[int, ...]:
+        return fingerprint_bands(fingerprint)
+
+    def similarity(self, one: bytes, other: bytes) -> float:
+        return fingerprint_similarity(one, other)
 
 
 def make_duplicate_keys(page: Page, origin: str, similarity: Similarity | None) -> DuplicateKeys | None:

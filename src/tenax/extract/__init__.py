@@ -5,7 +5,7 @@ in the WHATWG order (`html.charset`), parses it once (`html.parser`), and reads 
 language, robots hints, visible text and links from that DOM. It never raises, whatever the bytes are: a page that would
 cost too much CPU time or memory (`budget`) yields no content but the reason.
 
-Names are loaded on first use: the database compares fingerprints, which needs no parser.
+Names are loaded on first use: few parts of this package need the parser.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ from tenax.extract.html.head import PageHints, page_hint_values
 from tenax.extract.html.links import Links, read_links
 from tenax.extract.markdown.escape import format_href
 from tenax.extract.native.binding import NativePage, Unsupported
-from tenax.extract.text.fingerprint import near_fingerprint
 from tenax.extract.text.visible import MAX_TEXT_CHARS, page_text, strip_controls
 from tenax.model import PageKind, Value
+from tenax.text.fingerprint import near_fingerprint
 
 ResolveUrl: TypeAlias = Callable[[str], str]
 """Makes a URL of the page absolute."""

@@ -23,9 +23,9 @@ from tenax.extract.html.tree import SKIPPED_TAGS, Node, tag_number
 from tenax.extract.language.detect import Language, detect_language
 from tenax.extract.metadata.read import parse_robots_hints, read_metadata, skim_metadata
 from tenax.extract.native.binding import NativePage, Unsupported, load_native, open_page
-from tenax.extract.text.fingerprint import content_hash
 from tenax.extract.text.visible import MAX_TEXT_CHARS, plain_text
 from tenax.model import PageContent
+from tenax.text.fingerprint import content_hash
 
 MIN_TEXT_CHARS: Final = 12
 """Each text counts at least this much: a short text takes more memory than its characters."""

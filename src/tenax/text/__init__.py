@@ -1,1 +1,1 @@
-"""Text from others, made safe to show and to store. Pure."""
+"""Text from others: made safe to show and to store, and compared by fingerprints. Pure."""

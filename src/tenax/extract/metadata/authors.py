@@ -9,7 +9,8 @@ from typing import Final
 
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.tree import BREAK, Node, Walk, tag_number
-from tenax.extract.text.visible import ASCII_WHEN_LOWER, visible_text
+from tenax.extract.text.visible import visible_text
+from tenax.text.fingerprint import ASCII_WHEN_LOWER
 
 NAME_PREFIXES: Final = tuple("""
 by|written by|posted by|published by|author|authors|authored by|words by|story by|text by|text|texte|reviewed by

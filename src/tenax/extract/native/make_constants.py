@@ -73,7 +73,7 @@ CONSTANTS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "tenax.extract.metadata.images": ("MAX_HREF_CHARS", "SMALL_PIXELS", "_MAX_SIZE_DIGITS"),
     "tenax.extract.native.packed_tables": ("_VALUE_SIGN",),
-    "tenax.extract.text.fingerprint": (
+    "tenax.text.fingerprint": (
         *("MAX_CHARS", "_BINS", "_BIN_SHIFT", "_WINDOW", "_CJK_WINDOW", "_MAX_NON_LATIN_SHARE", "_ANCHORS"),
         "_ANCHOR_LIMITS",
     ),

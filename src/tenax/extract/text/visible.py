@@ -11,8 +11,6 @@ from tenax.extract.html.tree import BREAK, Node, Walk
 
 MAX_TEXT_CHARS: Final = 2_000_000
 """Maximum text per page."""
-ASCII_WHEN_LOWER: Final = "\u0130\u212a"
-"""The characters beyond ASCII with ASCII lower case: dotted capital I and the Kelvin sign."""
 
 # Text is also shown in terminals and logs: escapes are removed. Tabs and line breaks are handled separately.
 _CONTROLS = bytes([*range(0x09), *range(0x0E, 0x20), 0x7F])

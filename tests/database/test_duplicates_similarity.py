@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from tenax.config import Config, DuplicatesConfig, Sites
-from tenax.crawl.after_visit import PageSimilarity
-from tenax.extract.text.fingerprint import BANDS, near_fingerprint
+from tenax.database.duplicates import PageSimilarity
+from tenax.text.fingerprint import BANDS, near_fingerprint
 
 TEXT = "The harbour master lost her key on a morning in March, and nobody saw who found it by the old crane."
 

@@ -23,6 +23,8 @@ from struct import Struct
 from typing import Final
 from zlib import crc32
 
+ASCII_WHEN_LOWER: Final = "\u0130\u212a"
+"""The characters beyond ASCII with ASCII lower case: dotted capital I and the Kelvin sign."""
 MIN_NEAR_SIMILARITY: Final = 0.5
 """Texts at least this similar are near-duplicates; docs/extraction.md has the measurements behind it."""
 BANDS: Final = 16
@@ -115,10 +117,6 @@ def _find_windows(text: str) -> list[bytes]:
 
 def _extract_letters(text: str) -> tuple[bytes, int]:
     """The letters of a text, and the window length."""
-    from tenax.extract.text.visible import (
-        ASCII_WHEN_LOWER,
-    )  # comparing fingerprints needs no parser
-
     encoded = text.encode("utf-8", "replace")
     # ASCII becomes lower case here too, by the table that groups its letters.
     latin = encoded.translate(_ANCHOR_GROUPS, _NON_ASCII_LETTERS)

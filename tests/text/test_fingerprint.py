@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.extract.text.fingerprint import (
+from tenax.text.fingerprint import (
     MAX_CHARS,
     MIN_NEAR_SIMILARITY,
     content_hash,
