@@ -7,11 +7,12 @@ from typing import Final
 
 from tenax.extract.document import Content, extract_content, extract_with_dom
 from tenax.extract.html.charset import decode
+from tenax.extract.html.head import parse_robots_hints
 from tenax.extract.language.detect import detect_language
 from tenax.extract.metadata.authors import choose_authors, find_byline
 from tenax.extract.metadata.dates import are_adjacent_days, parse_date, parse_url_date
 from tenax.extract.metadata.jsonld import read_jsonld
-from tenax.extract.metadata.read import clean_text, normalize_language, parse_robots_hints
+from tenax.extract.metadata.read import clean_text, normalize_language
 from tenax.extract.metadata.titles import choose_title
 from tenax.text.fingerprint import fingerprint_bands, fingerprint_similarity
 

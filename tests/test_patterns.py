@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tenax.extract.article import blocks, class_hints, page_type
-from tenax.extract.html import charset
+from tenax.extract.article import blocks, class_hints
+from tenax.extract.html import charset, head
 from tenax.text import fingerprint
 from tenax.urls import traps
 from tests.patterns import ANCHORED, Hard, Made, Pattern, Site, hard_texts, sites
@@ -41,8 +41,8 @@ MADE_LATER = {
     "tenax.extract.html.charset._make_model": Made(lambda: [re.compile(odd) for *_, odd in charset._ALPHABETS]),
     "tenax.text.fingerprint._punctuation_pattern": Made(lambda: [fingerprint._punctuation_pattern()]),
     "tenax.text.fingerprint._window_patterns": Made(lambda: fingerprint._window_patterns(9)),
-    "tenax.extract.article.page_type._any_word_pattern": Made(lambda: [page_type._ANY_WORD]),
-    "tenax.extract.article.page_type.address_patterns": Made(page_type.address_patterns),
+    "tenax.extract.html.head._any_word_pattern": Made(lambda: [head._ANY_WORD]),
+    "tenax.extract.html.head.address_patterns": Made(head.address_patterns),
     "tenax.extract.article.class_hints._beginning_pattern": Made(
         lambda: [class_hints._beginning_pattern()], frozenset({"match"})
     ),

@@ -11,7 +11,7 @@ import pytest
 from bench.read_score import Score, Shares, is_same, score_of_texts, shares_of_text, words_of
 from tenax.extract.document import Content
 from tenax.extract.html.dom import Dom
-from tenax.extract.text.visible import page_text
+from tenax.extract.html.visible import page_text
 from tenax.model import PageKind
 from tests.pages.markdown_parts import parts_of
 from tests.pages.written import WrittenPage, read_written, written_pages

@@ -1,6 +1,6 @@
-"""The body of a page: its text, its article as text and Markdown, its links.
+"""The body of a page in Python: its text, its article as text and Markdown, its links.
 
-It is read with the native code, or in Python where that does not support the page. Python is the reference.
+This is the reference. `document` uses the native code where that supports the page.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from typing import TypeAlias
 
 from tenax.extract.article.blocks import Blocks
 from tenax.extract.article.layout import PageLayout
-from tenax.extract.article.page_type import address_word_values, classify_page, kind_order
+from tenax.extract.article.page_type import classify_page
 from tenax.extract.article.select import article_text, count_words, first_paragraph, kept_runs, select_article
-from tenax.extract.html.dom import Dom
-from tenax.extract.html.head import PageHints, page_hint_values
+from tenax.extract.html.dom import Dom, strip_controls
+from tenax.extract.html.head import PageHints
 from tenax.extract.html.links import Links, read_links
-from tenax.extract.markdown.escape import format_href
-from tenax.extract.native.binding import NativePage, Unsupported
-from tenax.extract.text.visible import MAX_TEXT_CHARS, page_text, strip_controls
+from tenax.extract.html.visible import MAX_TEXT_CHARS
 from tenax.model import PageKind, Value
 from tenax.text.fingerprint import near_fingerprint
 
@@ -40,62 +38,12 @@ class PageBody(Value, frozen=True):
     """How many blocks were scored, if not all."""
 
 
-def skim_body(dom: Dom, native_page: NativePage | None = None) -> PageBody:
-    """Only text and links."""
-    if native_page is not None:
-        try:
-            skimmed = native_page.skim()
-            return PageBody(skimmed.text, skimmed.links)
-        except Unsupported as refusal:
-            dom.native_refusal = str(refusal)
-    return PageBody(page_text(dom), read_links(dom))
-
-
-def read_body(
-    dom: Dom,
-    native_page: NativePage | None,
-    hints: PageHints,
-    resolve: ResolveUrl | None = None,
-    *,
-    with_markdown: bool = True,
-) -> PageBody:
-    """The whole body. `resolve` makes the URLs in the Markdown absolute; without it they are as written."""
-    if native_page is not None:
-        try:
-            return _read_body_native(dom, native_page, hints, resolve, with_markdown)
-        except Unsupported as refusal:
-            dom.native_refusal = str(refusal)
-    return read_body_in_python(dom, hints, resolve, with_markdown=with_markdown)
-
-
-def _read_body_native(
-    dom: Dom, native_page: NativePage, hints: PageHints, resolve: ResolveUrl | None, with_markdown: bool
-) -> PageBody:
-    answer = native_page.read(hints.title.lower(), (*page_hint_values(hints), *address_word_values(hints)))
-    dom.check_budget("scoring its blocks")
-    markdown = ""
-    if with_markdown:
-        hrefs = answer.hrefs if resolve is None else map(resolve, answer.hrefs)
-        addresses = list(map(format_href, hrefs))
-        dom.check_budget("resolving its URLs")
-        markdown = native_page.markdown(addresses)
-    return PageBody(
-        answer.text,
-        answer.links,
-        kind_order()[answer.kind_index] if answer.kind_index >= 0 else PageKind.OTHER,
-        answer.article,
-        markdown if answer.is_clean else strip_controls(markdown),
-        answer.abstract or "",
-        answer.words,
-        answer.fingerprint,
-        answer.truncated_at_block,
-    )
-
-
 def read_body_in_python(
     dom: Dom, hints: PageHints, resolve: ResolveUrl | None = None, *, with_markdown: bool = True
 ) -> PageBody:
-    """See `read_body`. No step checks the CPU budget itself, so it is checked between them."""
+    """The whole body. `resolve` makes the URLs in the Markdown absolute; without it they are as written.
+
+    No step checks the CPU budget itself, so it is checked between them."""
     # The writer of Markdown takes a third of the import time of extraction, and most pages never need it.
     from tenax.extract.markdown.render import render_markdown
 

@@ -1,87 +1,78 @@
-"""Extracts the content of one body: sniff, decode, parse once, limit the text, and read everything from that tree.
+"""Extracts the content of one body: sniff, decode, parse once, and read everything from that tree.
 
-Extraction needs many times the size of the text: the whole text, the article and the Markdown, each in several steps.
-The text is limited once, before any step. Elements stay, and so do links.
+The type of a body is HTML to parse, plain text to keep, or something that only claims to be one of them. A page is read
+with the native code, or in Python (`body`) where that does not support it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import structs
 
-from tenax.extract.body import read_body, skim_body
+from tenax.extract.article.page_type import kind_order
+from tenax.extract.body import PageBody, ResolveUrl, read_body_in_python
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
 from tenax.extract.html.charset import decode
-from tenax.extract.html.dom import Dom
-from tenax.extract.html.head import read_head, read_page_hints
-from tenax.extract.html.links import Links, read_base_href
-from tenax.extract.html.media_type import MediaKind, sniff_media
-from tenax.extract.html.parser import remove_node, truncate_text_node
-from tenax.extract.html.tree import SKIPPED_TAGS, Node, tag_number
+from tenax.extract.html.dom import Dom, strip_controls
+from tenax.extract.html.head import (
+    PageHints,
+    address_word_values,
+    page_hint_values,
+    parse_robots_hints,
+    read_head,
+    read_page_hints,
+)
+from tenax.extract.html.links import Links, read_links
+from tenax.extract.html.text_limit import LONG_PAGE_BYTES, MIN_TEXT_CHARS, truncate_text
+from tenax.extract.html.visible import MAX_TEXT_CHARS, page_text, plain_text
 from tenax.extract.language.detect import Language, detect_language
-from tenax.extract.metadata.read import parse_robots_hints, read_metadata, skim_metadata
+from tenax.extract.markdown.escape import format_href
+from tenax.extract.metadata.read import read_metadata, skim_metadata
 from tenax.extract.native.binding import NativePage, Unsupported, load_native, open_page
-from tenax.extract.text.visible import MAX_TEXT_CHARS, plain_text
-from tenax.model import PageContent
+from tenax.model import PageContent, PageKind
 from tenax.text.fingerprint import content_hash
 
-MIN_TEXT_CHARS: Final = 12
-"""Each text counts at least this much: a short text takes more memory than its characters."""
-LONG_PAGE_BYTES: Final = 500_000
-"""A shorter page needs no check: it cannot contain that many texts."""
-# On a page that shows nothing else, <noscript> is read.
-_SKIPPED_TAGS: Final = SKIPPED_TAGS - {tag_number("noscript")}
-
-
-def truncate_text(root: Node, max_chars: int = MAX_TEXT_CHARS, *, with_native: bool = True) -> bool:
-    """Keep `max_chars` characters of the texts that may be visible, blank ones not counted; whether there were more.
-
-    Short texts count more than their length, see `MIN_TEXT_CHARS`.
-    """
-    ready = load_native() if with_native else None
-    if ready is not None:
-        return ready.truncate_text(root.mem_id, max_chars)
-    return _truncate_in_python(root, max_chars)
-
-
-def _truncate_in_python(root: Node, max_chars: int) -> bool:
-    left, is_cut, end = max_chars, False, root.mem_id
-    node: Node | None = root
-    while node is not None:
-        text = node.text_content
-        if text is None:
-            child = node.first_child if node.tag_id not in _SKIPPED_TAGS else None
-            node = child if child is not None else _next_outside(node, end)
-            continue
-        following = _next_outside(node, end)
-        chars = 0 if is_cut or not text or text.isspace() else max(len(text), MIN_TEXT_CHARS)
-        if is_cut or (chars and not left):
-            remove_node(node.mem_id)
-            is_cut = True
-        elif chars > left:
-            truncate_text_node(node.mem_id, len(text[:left].encode("utf-8", "replace")))
-            is_cut = True
-        else:
-            left -= chars
-        node = following
-    return is_cut
-
-
-def _next_outside(node: Node, end: int) -> Node | None:
-    """The node after this one and its descendants."""
-    while node.mem_id != end:
-        following = node.next
-        if following is not None:
-            return following
-        above = node.parent
-        if above is None:
-            return None
-        node = above
-    return None
-
-
+MediaKind = Literal["html", "text", "other"]
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "PNG image"),
+    (b"GIF8", "GIF image"),
+    (b"\xff\xd8\xff", "JPEG image"),
+    (b"%PDF-", "PDF document"),
+    (b"PK\x03\x04", "ZIP archive"),
+    (b"PK\x05\x06", "ZIP archive"),
+    (b"\x1f\x8b", "gzip stream"),
+    (b"BZh", "bzip2 stream"),
+    (b"\xfd7zXZ\x00", "xz stream"),
+    (b"\x28\xb5\x2f\xfd", "zstd stream"),
+    (b"7z\xbc\xaf\x27\x1c", "7z archive"),
+    (b"Rar!\x1a\x07", "RAR archive"),
+    (b"\x00\x00\x01\x00", "icon"),
+    (b"wOFF", "font"),
+    (b"wOF2", "font"),
+    (b"OggS", "Ogg stream"),
+    (b"ID3", "MP3 audio"),
+    (b"\x7fELF", "program"),
+    (b"SQLite format 3\x00", "SQLite database"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Office document"),
+)
+_SIGNATURES = tuple(magic for magic, _ in _MAGIC)
+_RIFF = ((b"WEBP", "WebP image"), (b"WAVE", "WAVE audio"), (b"AVI ", "AVI video"))
+_HTML_TYPES = frozenset(("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"))
+_UNKNOWN_TYPES = frozenset(("unknown/unknown", "application/unknown", "*/*"))
+# The openings of HTML in the WHATWG MIME Sniffing standard, and a few others that are plainly markup of a page.
+_HTML_OPENINGS = tuple(
+    b"<" + name
+    for name in (
+        b"!doctype html", b"html", b"head", b"script", b"iframe", b"h1", b"div", b"font", b"table", b"a ", b"a>",
+        b"style", b"title", b"b>", b"body", b"br", b"p>", b"p ", b"!--", b"meta", b"link", b"main", b"article",
+    )
+)  # fmt: skip
+_SNIFF_BYTES = 1445
+# Never part of text; tab, line breaks, form feed and escape are excluded, as in the standard.
+_BINARY_BYTES = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _MAX_NULS = 10_000
 """For a long page. The parser needs 17 bytes for each; no real page has more."""
 
@@ -203,6 +194,55 @@ def extract_with_dom(
     ), None
 
 
+class SniffResult(NamedTuple):
+    """The type of a body, and the reason."""
+
+    kind: MediaKind
+    reason: str
+
+
+def sniff_media(body: bytes, content_type: str | None) -> SniffResult:
+    """Classify a body by its declared type and its beginning; bytes that are certainly binary win."""
+    if not body:
+        return SniffResult("other", "empty body")
+    declared = (content_type or "").partition(";")[0].strip().lower()
+    shape = binary_format(body)
+    if shape:
+        return SniffResult("other", f"{shape} sent as {declared}" if declared else shape)
+    if declared in _HTML_TYPES:
+        return SniffResult("html", declared)
+    if declared == "text/plain":
+        return SniffResult("text", declared)
+    if "/" in declared and declared not in _UNKNOWN_TYPES:
+        return SniffResult("other", f"{declared} is not supported")
+    return _sniff_undeclared(body)
+
+
+def binary_format(body: bytes) -> str:
+    """The binary format whose signature the body starts with; empty when there is none."""
+    if body.startswith(_SIGNATURES):
+        return next(name for magic, name in _MAGIC if body.startswith(magic))
+    if body.startswith(b"RIFF"):
+        return next((name for mark, name in _RIFF if body[8:12] == mark), "RIFF file")
+    return "MP4 video" if body[4:8] == b"ftyp" else ""
+
+
+def _sniff_undeclared(body: bytes) -> SniffResult:
+    start = body[:_SNIFF_BYTES]
+    if start.startswith(_UTF16_BOMS):
+        start = start[2:].replace(b"\0", b"")
+    opening = start.removeprefix(b"\xef\xbb\xbf").lstrip(b"\t\n\x0c\r ")[:32].lower()
+    if opening.startswith(_HTML_OPENINGS):
+        return SniffResult("html", "no type declared; it starts like HTML")
+    if opening.startswith(b"<?xml"):
+        if b"<html" in start.lower():
+            return SniffResult("html", "no type declared; it starts like XHTML")
+        return SniffResult("other", "no type declared; it starts like XML")
+    if len(start.translate(None, _BINARY_BYTES)) != len(start):
+        return SniffResult("other", "no type declared; it contains binary bytes")
+    return SniffResult("text", "no type declared; it reads like plain text")
+
+
 def _open_native_page(dom: Dom, *, is_skimmed: bool) -> NativePage | None:
     if dom.root is None:
         return None
@@ -232,7 +272,7 @@ def _skim_content(
     dom: Dom, native_page: NativePage | None, robots_header: str | None, robot_names: Sequence[str]
 ) -> Content:
     """What one quick pass yields."""
-    body = skim_body(dom, native_page)
+    body = _skim_body(dom, native_page)
     dom.check_budget("reading its text")
     about = skim_metadata(dom, robots_header, robot_names)
     return Content(
@@ -243,7 +283,7 @@ def _skim_content(
         language=about.language,
         text=body.text,
         links=body.links,
-        base_href=read_base_href(dom),
+        base_href=about.base_href,
         feeds=about.feeds,
         next_href=about.next_href,
         is_noindex=about.is_noindex,
@@ -264,9 +304,8 @@ def _read_content(
 ) -> Content:
     """Everything but the fields of the response."""
     head = read_head(dom)
-    base_href = read_base_href(dom)
-    resolve = resolver(base_href) if resolver is not None else None
-    body = read_body(dom, native_page, read_page_hints(head, url), resolve, with_markdown=with_markdown)
+    resolve = resolver(head.base_href) if resolver is not None else None
+    body = _read_body(dom, native_page, read_page_hints(head, url), resolve, with_markdown=with_markdown)
     dom.check_budget("reading its text")
     about = read_metadata(dom, robots_header, url=url, now=now, text=body.text, head=head, robot_names=robot_names)
     dom.check_budget("reading its metadata")
@@ -294,11 +333,63 @@ def _read_content(
         words=body.words,
         fingerprint=body.fingerprint,
         links=body.links,
-        base_href=base_href,
+        base_href=head.base_href,
         feeds=about.feeds,
         next_href=about.next_href,
         is_noindex=about.is_noindex,
         is_nofollow=about.is_nofollow,
         content_hash=content_hash(body.text),
         truncated_reason=f"read to block {body.truncated_at_block:,}" if body.truncated_at_block is not None else "",
+    )
+
+
+def _skim_body(dom: Dom, native_page: NativePage | None = None) -> PageBody:
+    """Only text and links."""
+    if native_page is not None:
+        try:
+            skimmed = native_page.skim()
+            return PageBody(skimmed.text, skimmed.links)
+        except Unsupported as refusal:
+            dom.native_refusal = str(refusal)
+    return PageBody(page_text(dom), read_links(dom))
+
+
+def _read_body(
+    dom: Dom,
+    native_page: NativePage | None,
+    hints: PageHints,
+    resolve: ResolveUrl | None = None,
+    *,
+    with_markdown: bool = True,
+) -> PageBody:
+    """The whole body. `resolve` makes the URLs in the Markdown absolute; without it they are as written."""
+    if native_page is not None:
+        try:
+            return _read_body_native(dom, native_page, hints, resolve, with_markdown)
+        except Unsupported as refusal:
+            dom.native_refusal = str(refusal)
+    return read_body_in_python(dom, hints, resolve, with_markdown=with_markdown)
+
+
+def _read_body_native(
+    dom: Dom, native_page: NativePage, hints: PageHints, resolve: ResolveUrl | None, with_markdown: bool
+) -> PageBody:
+    answer = native_page.read(hints.title.lower(), (*page_hint_values(hints), *address_word_values(hints)))
+    dom.check_budget("scoring its blocks")
+    markdown = ""
+    if with_markdown:
+        hrefs = answer.hrefs if resolve is None else map(resolve, answer.hrefs)
+        addresses = list(map(format_href, hrefs))
+        dom.check_budget("resolving its URLs")
+        markdown = native_page.markdown(addresses)
+    return PageBody(
+        answer.text,
+        answer.links,
+        kind_order()[answer.kind_index] if answer.kind_index >= 0 else PageKind.OTHER,
+        answer.article,
+        markdown if answer.is_clean else strip_controls(markdown),
+        answer.abstract or "",
+        answer.words,
+        answer.fingerprint,
+        answer.truncated_at_block,
     )

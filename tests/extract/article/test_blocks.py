@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenax.extract.article.blocks import LONG_BLOCK_CHARS, Blocks
-from tenax.extract.html.dom import Dom
+from tenax.extract.html.dom import Dom, strip_controls
 from tenax.extract.html.tree import tag_number
-from tenax.extract.text.visible import page_text, strip_controls
+from tenax.extract.html.visible import page_text
 from tests.extract.markup import MARKUP
 
 

@@ -11,13 +11,11 @@ from tenax.extract.article.blocks import Blocks
 from tenax.extract.article.layout import PageLayout
 from tenax.extract.article.page_type import (
     KIND_FEATURES,
-    address_patterns,
-    address_word_values,
     classify_page,
     kind_feature_values,
 )
 from tenax.extract.html.dom import Dom
-from tenax.extract.html.head import PageHints
+from tenax.extract.html.head import PageHints, address_patterns, address_word_values
 from tenax.model import PageKind
 
 WORDS = "The ferry left the harbour an hour late, because nobody, not even the captain, had found the key. " * 2

@@ -87,3 +87,17 @@ def test_script_dates_are_not_searched_without_need() -> None:
     dom = Dom("<script>{published: '2025-08-24'}</script>")
     dom.searcher = NothingFound()
     assert list(find_script_dates(dom)) == []
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("", None),
+        ("<base target=x>", None),
+        ("<base href=''>", None),
+        ("<base href=' /a/ '><base href=/b/>", "/a/"),
+        ("<base target=x><base href=/b/>", "/b/"),
+    ],
+)
+def test_base_href(html: str, expected: str | None) -> None:
+    assert read_head(Dom(html)).base_href == expected

@@ -14,7 +14,6 @@ from tenax.extract.html.links import (
     Link,
     Links,
     is_followable,
-    read_base_href,
     read_links,
 )
 
@@ -137,20 +136,6 @@ def test_followed(href: str) -> None:
 )  # fmt: skip
 def test_not_followed(href: str) -> None:
     assert not is_followable(href)
-
-
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
-        ("", None),
-        ("<base target=x>", None),
-        ("<base href=''>", None),
-        ("<base href=' /a/ '><base href=/b/>", "/a/"),
-        ("<base target=x><base href=/b/>", "/b/"),
-    ],
-)
-def test_base_href(html: str, expected: str | None) -> None:
-    assert read_base_href(Dom(html)) == expected
 
 
 def test_links_are_limited() -> None:

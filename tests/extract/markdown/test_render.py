@@ -9,9 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tenax.extract.article.blocks import Blocks
-from tenax.extract.html.dom import Dom
+from tenax.extract.html.dom import Dom, strip_controls
 from tenax.extract.markdown.render import render_markdown
-from tenax.extract.text.visible import strip_controls
 from tests.pages.markdown_parts import lines_of
 
 

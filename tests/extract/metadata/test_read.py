@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from tenax.extract.html.dom import Dom
-from tenax.extract.metadata.read import Metadata, clean_text, normalize_language, parse_robots_hints, read_metadata
+from tenax.extract.html.head import parse_robots_hints
+from tenax.extract.metadata.read import Metadata, clean_text, normalize_language, read_metadata
 
 
 def ld(node: object) -> str:

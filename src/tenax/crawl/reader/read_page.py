@@ -179,7 +179,7 @@ def _extract_page(
             candidates += feeds
         elif feeds:  # the URLs that they list would be too deep
             refusals["feeds_too_deep"] = len(feeds)
-    if is_cut or (dom is not None and dom.truncated_at is not None) or len(content.links) >= MAX_LINKS:
+    if is_cut or (dom is not None and dom.truncated_at is not None) or len(content.links.hrefs) >= MAX_LINKS:
         refusals["links_read"] = 1  # at least one, because the rest was not read
     if not job.extract.link_graph and (count := _unstored_link_count(job, content, refusals)):
         refusals[LINKS_NOT_KEPT] = count
@@ -196,7 +196,7 @@ def _extract_page(
         *content_values(content),
         links=build_page_links(content, base, job.extract.max_links) if job.extract.keep_links else (),
         link_targets=_pack_page_links(job, rules, content, base, targets) if job.extract.link_graph else None,
-        links_count=len(content.links),
+        links_count=len(content.links.hrefs),
         candidates=candidates,
         refusals=refusals,
         has_feeds=bool(content.feeds),
@@ -211,12 +211,14 @@ def _followed_links(job: ExtractJob, content: Content) -> tuple[Sequence[str], S
     """The hrefs to follow, including the declared next page, and whether each is marked nofollow, as for
     `admit_links`."""
     links = content.links
-    if not links or "links" not in job.discovery.sources:
+    if not links.hrefs or "links" not in job.discovery.sources:
         return (), ()
     hrefs = (*links.hrefs, content.next_href) if content.next_href else links.hrefs
     if content.is_nofollow:
         return hrefs, [True] * len(hrefs)
-    return hrefs, [*is_nofollow, False] if (is_nofollow := links.is_nofollow) else ()
+    # Of the flags, see `Links`, only these two are nofollow; most pages have neither.
+    may_be_nofollow = "1" in links.flags or "3" in links.flags
+    return hrefs, [*links.is_nofollow, False] if may_be_nofollow else ()
 
 
 def _rejected_page(job: ExtractJob, rules: Rules, content: Content, dom: Dom | None, verdict: Verdict) -> ExtractedPage:
@@ -324,7 +326,7 @@ def _limit_resolvable_links(content: Content, base: str, body_bytes: int) -> tup
     The links of most pages cannot reach that limit, so they are not counted.
     """
     links = content.links
-    if len(links) * len(base) + body_bytes <= MAX_RESOLVED_CHARS:
+    if len(links.hrefs) * len(base) + body_bytes <= MAX_RESOLVED_CHARS:
         return content, False
     count = count_resolvable(links.hrefs, base)
     if count == len(links):
@@ -359,7 +361,7 @@ def _pack_page_links(job: ExtractJob, rules: Rules, content: Content, base: str,
     links = content.links
     if further := links.hrefs[len(targets) :]:
         targets = targets + link_targets(rules, base, further)
-    columns = LinkColumns(targets[: len(links)], links.texts, links.rels, links.flags)
+    columns = LinkColumns(targets[: len(links.hrefs)], links.texts, links.rels, links.flags)
     if content.is_noindex:
         columns = columns.without_texts()
     feeds = link_targets(rules, base, content.feeds) if content.feeds else ()

@@ -14,7 +14,7 @@ from operator import add, gt
 from typing import Final
 
 from tenax.extract.html.tree import BREAK, Walk, tag_number
-from tenax.extract.text.visible import PARAGRAPH_MARK, RUN_MARK, text_with_marks
+from tenax.extract.html.visible import PARAGRAPH_MARK, RUN_MARK, text_with_marks
 
 # Scripts without spaces between words: each character carries more, and two of them count as a word.
 _DENSE_SCRIPTS: Final = r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Final
 
-from tenax.extract.html.dom import Dom
-from tenax.extract.html.tree import Node, tag_number
-from tenax.extract.text.visible import visible_text
+from tenax.extract.html.dom import Dom, visible_text
+from tenax.extract.html.tree import Node, Walk, tag_number
 from tenax.model import Value
 
 MAX_ELEMENTS: Final = 200
@@ -115,7 +114,7 @@ class _SignalCollector:
             self.mount = node
 
     def _add_heading(self, node: Node) -> None:
-        if len(self.headings) < _MAX_HEADINGS and (text := visible_text(node, MAX_HEADING_CHARS)):
+        if len(self.headings) < _MAX_HEADINGS and (text := visible_text(Walk(node), MAX_HEADING_CHARS)):
             self.headings.append(text)
 
     def _add_meta(self, attributes: Mapping[str, str | None]) -> None:

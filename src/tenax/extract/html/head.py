@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
-from tenax.extract.html.dom import Dom, MetadataElement
+from tenax.extract.html.dom import Dom, MetadataElement, collapse_spaces
 from tenax.extract.html.links import LINK, is_followable, strip_href
 from tenax.extract.html.tree import Node, tag_number
-from tenax.extract.text.visible import collapse_spaces
 from tenax.model import Value
 
 OUR_ROBOT_NAMES: Final = frozenset(("robots", "tenax"))
-_META, _SCRIPT, _TITLE = (tag_number(name) for name in ("meta", "script", "title"))
+_VALUED_RULES = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
+_BASE, _META, _SCRIPT, _TITLE = (tag_number(name) for name in ("base", "meta", "script", "title"))
 _META_NAME_ATTRIBUTES: Final = ("name", "property", "itemprop", "http-equiv")
 _MAX_SCRIPTS: Final = 30
 _MAX_VALUES_PER_NAME: Final = 20
@@ -53,6 +53,8 @@ class Head(Value, frozen=True):
     """Declared feeds, as written."""
     next_href: str = ""
     """The declared next page."""
+    base_href: str | None = None
+    """The first `<base href>`, if any."""
 
     def meta(self, name: str) -> str:
         return self.meta_values[name][0] if name in self.meta_values else ""
@@ -65,6 +67,7 @@ def read_head(dom: Dom) -> Head:
     links: dict[str, str] = {}
     scripts: list[str] = []
     feeds: list[str] = []
+    base: str | None = None
     for element in dom.metadata_elements:
         tag = element.tag
         if tag == _META:
@@ -76,17 +79,52 @@ def read_head(dom: Dom) -> Head:
                 scripts.append(element.text)
         elif tag == _TITLE:
             title = title or element
+        elif tag == _BASE and base is None and "href" in element.attributes:
+            base = strip_href(element.attributes["href"])
     canonical = links.get("canonical", "")
     return Head(
         named,
         tuple(robots),
         _read_title(dom, title) if title is not None else "",
-        canonical if is_followable(canonical) else None,
+        canonical if canonical and is_followable(canonical) else None,
         links.get("image_src", ""),
         tuple(scripts),
         tuple(dict.fromkeys(feeds))[:_MAX_FEEDS],
         links.get("next", ""),
+        base or None,
     )
+
+
+def parse_robots_hints(
+    metas: Iterable[tuple[str, str]], header: str | None, names: Sequence[str] = ()
+) -> tuple[bool, bool]:
+    """Whether the page asks not to be indexed and its links not to be followed: (noindex, nofollow).
+
+    `metas` are pairs of name and content; `header` is X-Robots-Tag, several values joined by commas or newlines. The
+    strictest rule wins, whether it addresses all robots or one of our names; `names` are additional ones.
+    """
+    ours = OUR_ROBOT_NAMES.union(names)
+    rules: set[str] = set()
+    for name, content in metas:
+        if name.strip().lower() in ours:
+            rules.update(content.lower().replace(",", " ").split())
+    for line in header.lower().split("\n") if header else ():
+        rules.update(_applicable_rules(line, ours))
+    forbids_all = "none" in rules
+    return forbids_all or "noindex" in rules, forbids_all or "nofollow" in rules
+
+
+def _applicable_rules(header: str, robot_names: frozenset[str]) -> Iterable[str]:
+    """The rules of one X-Robots-Tag line; a robot name before a colon applies to what follows it."""
+    is_ours = True
+    for part in header.split(","):
+        before, colon, after = part.partition(":")
+        rule = before.strip()
+        if colon and rule not in _VALUED_RULES:
+            is_ours = rule in robot_names
+            rule = after.strip()
+        if is_ours:
+            yield rule
 
 
 def find_script_dates(dom: Dom) -> Iterator[str]:
@@ -172,6 +210,36 @@ _YEAR_IN_PATH = re.compile(r"/(?:19|20)\d\d/")
 _JSON_LD_TYPES = re.compile(r'"@type"\s*:\s*"(\w{1,60})"')
 
 
+# Words in the host or path of a URL, by kind of page.
+ADDRESS_WORDS: Final = {
+    "docs": (
+        r"\bdocs?\b|documentation|reference|manual|\bguides?\b|\bapi\b|readthedocs|\bhelp\b|\bkb\b|developer|tutorial"
+    ),
+    "forum": r"forum|thread|\btopics?\b|community|discuss|viewtopic|questions?\b|answers?\b|\bboards?\b|/t/|/r/",
+    "product": r"products?\b|/p/|\bitems?\b|\bshop\b|\bstore\b|/dp/|\bbuy\b",
+    "hub": r"categor|\btags?\b|collections?\b|\bsearch\b|archive|\bindex\b|\blist|\bbrowse\b|/page/\d|blog/?$|news/?$",
+    "article": r"\bblog\b|\bnews\b|article|story|\bposts?\b|/\d\d(?<=\d{4}/\d\d)",
+    "service": r"services?\b|solutions?\b|pricing|\babout\b|platform|features?\b|contact",
+}
+_NO_ADDRESS_WORDS: Final = (0,) * len(ADDRESS_WORDS)
+# The prefix of an alternative without its borders: letters, slashes and digits, up to an optional part or a lookaround.
+_ALTERNATIVE_PREFIX = re.compile(r"(?:^|\|)([a-z/])((?:[a-z/](?!\?)|\\d)*)")
+
+
+def _any_word_pattern(words: Iterable[str]) -> re.Pattern[str]:
+    """A pattern that matches wherever one of these does, and maybe elsewhere: most URLs contain none of the words.
+
+    Prefixes with the same first letter are grouped, so few are tried at each position.
+    """
+    beginnings: dict[str, list[str]] = {}
+    for first, rest in _ALTERNATIVE_PREFIX.findall("|".join(words).replace(r"\b", "")):
+        beginnings.setdefault(first, []).append(rest)
+    return re.compile("|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in beginnings.items()))
+
+
+_ANY_WORD: Final = _any_word_pattern(ADDRESS_WORDS.values())
+
+
 class PageHints(Value, frozen=True):
     title: str = ""
     og_type: str = ""
@@ -215,3 +283,18 @@ def page_hint_values(hints: PageHints) -> tuple[float, ...]:
         int("DiscussionForum" in types or "QAPage" in types), int("FAQ" in types), path.count("/"), len(slug),
         slug.count("-"), int(_YEAR_IN_PATH.search(path) is not None), int(path in ("", "/")), int(bool(hints.query)),
     )  # fmt: skip
+
+
+def address_word_values(hints: PageHints) -> tuple[int, ...]:
+    """For each kind of word, whether the page's URL contains one: 1, else 0."""
+    address = (hints.host + hints.path).lower()
+    if not _ANY_WORD.search(address):
+        return _NO_ADDRESS_WORDS
+    return tuple([1 if pattern.search(address) else 0 for pattern in address_patterns()])
+
+
+@cache
+def address_patterns() -> tuple[re.Pattern[str], ...]:
+    """The patterns of `ADDRESS_WORDS`."""
+    # Where each alternative begins with a plain letter, a search skips to candidates: five times faster.
+    return tuple(re.compile(re.sub(r"\\b([a-z])", r"\1(?<!\\w\1)", words)) for words in ADDRESS_WORDS.values())

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Final, Literal, get_args, overload
 
-from tenax.extract.html.dom import Dom
+from tenax.extract.html.dom import Dom, collapse_spaces
 from tenax.extract.html.tree import BREAK, tag_number
-from tenax.extract.text.visible import collapse_spaces
 from tenax.model import IN_ARTICLE_LINK, NOFOLLOW_LINK, Value
 
 LinkKind = Literal["a", "area", "iframe", "canonical", "alternate"]
@@ -28,7 +27,7 @@ _MAX_FRAGMENTS = 200
 # Slice before joining: links can be nested, a thousand of them around the same ten megabytes.
 _leading_chars = itemgetter(slice(4 * MAX_TEXT_CHARS))
 
-_A, _AREA, _IFRAME, LINK, _BASE = (tag_number(name) for name in ("a", "area", "iframe", "link", "base"))
+_A, _AREA, _IFRAME, LINK = (tag_number(name) for name in ("a", "area", "iframe", "link"))
 _KINDS: dict[int, LinkKind] = {_A: "a", _AREA: "area", _IFRAME: "iframe"}
 # What browsers strip from both ends of a URL: C0 controls and space.
 _STRIPPED_CHARS = "".join(map(chr, range(0x21)))
@@ -170,14 +169,6 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> Links:
                 known.is_in_article or is_kept,
             )
     return Links.from_links(found.values())
-
-
-def read_base_href(dom: Dom) -> str | None:
-    """The first `<base href>`, if any."""
-    for element in dom.metadata_elements:
-        if element.tag == _BASE and "href" in element.attributes:
-            return strip_href(element.attributes["href"]) or None
-    return None
 
 
 def is_followable(href: str) -> bool:

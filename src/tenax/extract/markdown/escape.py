@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tenax.extract.html.dom import strip_controls
 from tenax.extract.metadata.images import MAX_HREF_CHARS
-from tenax.extract.text.visible import strip_controls
 
 _CONTROLS = re.compile(r"[\0-\x08\x0e-\x1b\x7f\x9b]")
 _SPECIAL_BYTES: Final = bytes((*b"\\`*_[]<&~", *range(0x09), *range(0x0E, 0x1C), 0x7F))

@@ -13,6 +13,7 @@ from itertools import accumulate, compress
 from typing import Final
 
 from tenax.extract.article.blocks import Blocks
+from tenax.extract.html.dom import strip_controls
 from tenax.extract.html.tree import BOX_TAGS, BREAK, Node, tag_number
 from tenax.extract.markdown.escape import escape_line_start, escape_text, format_code_block, format_heading
 from tenax.extract.markdown.inline import (
@@ -28,7 +29,6 @@ from tenax.extract.markdown.inline import (
 )
 from tenax.extract.markdown.structure import BlockContext, BlockContexts, MarkdownOutput
 from tenax.extract.markdown.tables import format_table
-from tenax.extract.text.visible import strip_controls
 
 MAX_ANCESTOR_BOXES: Final = 2
 """An image belongs to a kept block if a box at most this many levels above the block contains both."""

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from tenax.extract.html.dom import Dom
+from tenax.extract.html.dom import Dom, visible_text
 from tenax.extract.html.tree import BREAK, Node, Walk, tag_number
-from tenax.extract.text.visible import visible_text
 from tenax.text.fingerprint import ASCII_WHEN_LOWER
 
 NAME_PREFIXES: Final = tuple("""
@@ -235,7 +234,7 @@ def find_date_texts(dom: Dom) -> Iterator[str]:
             or _is_too_large(node)
         ):
             continue
-        text = attributes.get("datetime") or attributes.get("content") or visible_text(node, _MAX_CHARS)
+        text = attributes.get("datetime") or attributes.get("content") or visible_text(Walk(node), _MAX_CHARS)
         if text and len(text) < _MAX_CHARS and any(map(str.isdecimal, text)):
             yield text
 

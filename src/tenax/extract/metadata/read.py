@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
-from tenax.extract.html.dom import MAX_HEADINGS, Dom
-from tenax.extract.html.head import OUR_ROBOT_NAMES, Head, find_script_dates, read_head
+from tenax.extract.html.dom import MAX_HEADINGS, Dom, collapse_spaces
+from tenax.extract.html.head import Head, find_script_dates, parse_robots_hints, read_head
+from tenax.extract.html.visible import page_text
 from tenax.extract.metadata.authors import (
     choose_authors,
     filter_lone_dates,
@@ -25,16 +27,17 @@ from tenax.extract.metadata.authors import (
     title_prefix,
 )
 from tenax.extract.metadata.dates import are_adjacent_days, filter_datable, is_near_midnight, parse_date, parse_url_date
-from tenax.extract.metadata.images import choose_image
+from tenax.extract.metadata.images import content_image_href, is_shared_image
 from tenax.extract.metadata.jsonld import read_jsonld, to_texts
 from tenax.extract.metadata.titles import choose_title
-from tenax.extract.text.visible import collapse_spaces, page_text
 from tenax.model import Value
 
 MAX_TITLE_CHARS = 1_000
 MAX_DESCRIPTION_CHARS = 5_000
 MAX_NAME_CHARS = 200
 MAX_KEYWORDS = 50
+MAX_IMAGE_CANDIDATES = 30
+_TEXT_CONTAINERS: Final = "article, main, [role=main], figure"
 
 # Most trusted first. "ld" is a field of this page's JSON-LD node, anything else is the name of a meta.
 TITLE_SOURCES: Final = (
@@ -83,7 +86,6 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u
 _LANGUAGE_TAG = re.compile(
     r"([a-zA-Z]{2,3})(?:[-_]([a-zA-Z]{4}))?(?:[-_]([a-zA-Z]{2}|[0-9]{3}))?(?:[-_][a-zA-Z0-9]{1,8})*"
 )
-_VALUED_RULES = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
 
 
 class Metadata(Value, frozen=True):
@@ -108,6 +110,7 @@ class Metadata(Value, frozen=True):
     feeds: tuple[str, ...] = ()
     next_href: str = ""
     """The declared next page."""
+    base_href: str | None = None
 
 
 class MetadataSources:
@@ -168,6 +171,7 @@ def skim_metadata(dom: Dom, robots_header: str | None = None, robot_names: Seque
         canonical=head.canonical,
         feeds=head.feeds,
         next_href=head.next_href,
+        base_href=head.base_href,
         language=_declared_language(dom, head),
         is_noindex=is_noindex,
         is_nofollow=is_nofollow,
@@ -258,42 +262,21 @@ def _read_robots_hints(head: Head, header: str | None, names: Sequence[str]) -> 
     return parse_robots_hints((*head.robots, *further), header, names)
 
 
-def parse_robots_hints(
-    metas: Iterable[tuple[str, str]], header: str | None, names: Sequence[str] = ()
-) -> tuple[bool, bool]:
-    """Whether the page asks not to be indexed and its links not to be followed: (noindex, nofollow).
-
-    `metas` are pairs of name and content; `header` is X-Robots-Tag, several values joined by commas or newlines. The
-    strictest rule wins, whether it addresses all robots or one of our names; `names` are additional ones.
-    """
-    ours = OUR_ROBOT_NAMES.union(names)
-    rules: set[str] = set()
-    for name, content in metas:
-        if name.strip().lower() in ours:
-            rules.update(content.lower().replace(",", " ").split())
-    for line in header.lower().split("\n") if header else ():
-        rules.update(_applicable_rules(line, ours))
-    forbids_all = "none" in rules
-    return forbids_all or "noindex" in rules, forbids_all or "nofollow" in rules
-
-
-def _applicable_rules(header: str, robot_names: frozenset[str]) -> Iterable[str]:
-    """The rules of one X-Robots-Tag line; a robot name before a colon applies to what follows it."""
-    is_ours = True
-    for part in header.split(","):
-        before, colon, after = part.partition(":")
-        rule = before.strip()
-        if colon and rule not in _VALUED_RULES:
-            is_ours = rule in robot_names
-            rule = after.strip()
-        if is_ours:
-            yield rule
-
-
 def _choose_title(page: MetadataSources) -> str:
     dom, titles = page.dom, page.all_values(TITLE_SOURCES)[:MAX_HEADINGS]
     title = choose_title(dom.h1_texts, titles, page.head.title, page.site_names, dom.subheading_texts)
     return clean_text(title, MAX_TITLE_CHARS)
+
+
+def choose_image(hrefs: Iterable[str], dom: Dom) -> str:
+    """The image that the metadata name for sharing (`hrefs`, most trusted first), or the first large one beside the
+    text; its href as written, empty when there is none."""
+    for href in filter(None, map(str.strip, hrefs)):
+        if is_shared_image(href):
+            return href
+    images = dom.select_with_ancestor("img", _TEXT_CONTAINERS)
+    beside_text = islice((node for node, is_inside in images if is_inside), MAX_IMAGE_CANDIDATES)
+    return next(filter(None, (content_image_href(node.attributes) for node in beside_text)), "")
 
 
 def _choose_authors(page: MetadataSources) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final
 
-from tenax.extract.text.visible import collapse_spaces
+from tenax.extract.html.dom import collapse_spaces
 
 _WORDS = re.compile(r"\w+")
 _FOLD_TABLE: Final = bytes(ord(chr(byte).lower()) if _WORDS.match(chr(byte)) else ord(" ") for byte in range(128)) * 2

@@ -41,15 +41,16 @@ CONSTANTS: Final[Mapping[str, tuple[str, ...]]] = {
         *("MIN_ABSTRACT_CHARS", "MAX_ABSTRACT_CHARS", "_STRICTNESS", "_MAX_PROFILE_CHARS", "_MIN_SHOWN_SHARE"),
         *("_MIN_UNCOMMENTED_SHARE", "_LIKELY_SCORE", "_TINY_PAGE_BLOCKS", "_CERTAIN_SCORE"),
     ),
-    "tenax.extract.document": ("MIN_TEXT_CHARS",),
     "tenax.extract.html.dom": ("MAX_HEADINGS", "MIN_VISIBLE_CHARS", "MIN_NOSCRIPT_CHARS"),
     "tenax.extract.html.head": ("_MAX_SCRIPTS", "_MAX_DATE_NAME_LETTERS"),
     "tenax.extract.html.links": ("MAX_LINKS", "MAX_HREF_CHARS", "MAX_TEXT_CHARS", "MAX_REL_CHARS", "_MAX_FRAGMENTS"),
+    "tenax.extract.html.text_limit": ("MIN_TEXT_CHARS",),
     "tenax.extract.html.tree": (
         *("FED", "FAILED", "HANDED_BACK", "BREAK", "MAX_BOXES", "_KINDS"),
         *("_INLINE", "_BLOCK", "_CELL", "_LINK", "_LINE", "_SPACE", "_IMAGE", "_METADATA", "_HIDDEN"),
         *("_LINK_TAGS", "_METADATA_TAGS"),
     ),
+    "tenax.extract.html.visible": ("MAX_TEXT_CHARS", "RUN_MARK", "PARAGRAPH_MARK"),
     "tenax.extract.language.detect": (
         *("_HALF_CONFIDENCE_LEAD", "_USUAL_COMMON_WORD_SHARE", "_NON_LATIN_SHARE", "_KANA_SHARE", "_MAX_WORD_COUNT"),
         "_FIRST_NON_LATIN",
@@ -73,12 +74,11 @@ CONSTANTS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "tenax.extract.metadata.images": ("MAX_HREF_CHARS", "SMALL_PIXELS", "_MAX_SIZE_DIGITS"),
     "tenax.extract.native.packed_tables": ("_VALUE_SIGN",),
+    "tenax.model.results": ("NOFOLLOW_LINK", "IN_ARTICLE_LINK"),
     "tenax.text.fingerprint": (
         *("MAX_CHARS", "_BINS", "_BIN_SHIFT", "_WINDOW", "_CJK_WINDOW", "_MAX_NON_LATIN_SHARE", "_ANCHORS"),
         "_ANCHOR_LIMITS",
     ),
-    "tenax.extract.text.visible": ("MAX_TEXT_CHARS", "RUN_MARK", "PARAGRAPH_MARK"),
-    "tenax.model.results": ("NOFOLLOW_LINK", "IN_ARTICLE_LINK"),
 }
 """By module, the constants that the C code uses."""
 ENUMS: Final[Mapping[tuple[str, str], str]] = {

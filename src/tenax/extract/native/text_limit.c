@@ -46,8 +46,8 @@ EXPORT bool native_truncate_text(Node *root, uint32_t max_chars)
         }
         Node *next = next_beside(root, node);
         uint32_t chars = is_cut || text.size == 0 || is_blank(text) ? 0 : count_characters(text);
-        if (chars && chars < DOCUMENT_MIN_TEXT_CHARS)
-            chars = DOCUMENT_MIN_TEXT_CHARS;
+        if (chars && chars < TEXT_LIMIT_MIN_TEXT_CHARS)
+            chars = TEXT_LIMIT_MIN_TEXT_CHARS;
         if (is_cut || (chars && !left)) {
             remove_node(node);
             is_cut = true;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tenax.extract.html.dom import Dom
-from tenax.extract.metadata.images import choose_image
+from tenax.extract.metadata.read import choose_image
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ import pytest
 from selectolax.lexbor import LexborNode
 
 from tenax.extract.article.blocks import MAX_BLOCKS, Blocks
-from tenax.extract.document import MIN_TEXT_CHARS, Content, extract_with_dom, truncate_text
+from tenax.extract.document import Content, extract_with_dom
 from tenax.extract.html.dom import Dom
+from tenax.extract.html.text_limit import MIN_TEXT_CHARS, truncate_text
 from tenax.extract.html.tree import MAX_BOXES
 
 SHORT = {

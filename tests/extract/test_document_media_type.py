@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenax.extract.html.media_type import sniff_media
+from tenax.extract.document import sniff_media
 
 HTML = b"<!DOCTYPE html><p>x"
 PNG = b"\x89PNG\r\n\x1a\n....."

@@ -6,14 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenax.extract.html.dom import Dom
-from tenax.extract.text.visible import collapse_spaces, page_text, plain_text, strip_controls, visible_text
+from tenax.extract.html.dom import Dom, collapse_spaces, strip_controls, visible_text
+from tenax.extract.html.tree import Walk
+from tenax.extract.html.visible import page_text, plain_text
 
 
 def text_of(html: str, max_chars: int = 1000) -> str:
     root = Dom(html).root
     assert root is not None
-    return visible_text(root, max_chars)
+    return visible_text(Walk(root), max_chars)
 
 
 @pytest.mark.parametrize(
@@ -61,14 +62,14 @@ def test_visible_text(html: str, expected: str) -> None:
 def test_tree_is_not_changed() -> None:
     dom = Dom("<p>a<br>b</p><script>c</script>")
     assert dom.root is not None
-    assert visible_text(dom.root) == visible_text(dom.root) == "a\nb"
+    assert visible_text(Walk(dom.root), 9) == visible_text(Walk(dom.root), 9) == "a\nb"
     assert len(dom.select("p, br, script")) == 3
 
 
 def test_page_text_equals_root_text() -> None:
     dom = Dom("<title>t</title><p>a <b>b</b><td>c")
     assert dom.root is not None
-    assert page_text(dom) == visible_text(dom.root) == "a bc"
+    assert page_text(dom) == visible_text(Walk(dom.root), 9) == "a bc"
     assert page_text(dom, 3) == "a b"
 
 

@@ -1,1 +1,0 @@
-"""Visible text and fingerprints."""
