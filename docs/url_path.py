@@ -114,7 +114,7 @@ def url_path_table() -> str:
                 rows.append([f"`{package}`", str(len(names)), ", ".join(name.partition("/")[2] for name in names)])
     loose = [file.removesuffix(".py") for file in files if "/" not in file]
     rows.append(["modules", str(len(loose)), ", ".join(loose)])
-    calls = ", ".join(f"`{called}` by `{caller}`" for caller, called in callbacks)
+    calls = ", ".join(f"`{called}` by `{caller}`" for caller, called in callbacks) or "none"
     return f"{table(('package', 'files', 'which'), rows)}\n\n{len(files)} files. Callbacks to an upper layer: {calls}."
 
 
