@@ -92,7 +92,7 @@ class Admission(Value, frozen=True):
     duplicate_of: str | None = None
     """The earlier page with the same or nearly the same text as the page of this visit."""
     similarity: float = 0.0
-    """To that page."""
+    """The similarity to that page."""
     are_candidates_accepted: bool = True
     """False: every candidate of the visit was dropped because its page is a duplicate."""
 
@@ -115,7 +115,7 @@ class CutOffPage(Value, frozen=True):
     url: str
     origin: str
     packed: bytes | None
-    """Its links; None when they are not kept."""
+    """The links of the page; None if they are not kept."""
     record_id: int
     depth: int
     url_list: UrlList
@@ -124,7 +124,7 @@ class CutOffPage(Value, frozen=True):
 
 
 PriorityFunction = Callable[[str, Source, Priority], Priority]
-"""The new priority of a waiting URL, from its source and current priority. Must be idempotent."""
+"""Computes the new priority of a waiting URL from its source and current priority. Must be idempotent."""
 
 
 class PaceRules(Protocol):
@@ -154,18 +154,19 @@ class Links(Protocol):
     """The link graph: a row for each page stored while links are kept, replaced when the page is stored again."""
 
     def read_all(self, *, with_url_lists: bool = False) -> AsyncIterator[PageLinks]:
-        """Every row, in the order the pages were first visited; sitemaps and feeds only on request."""
+        """Every row, in the order in which the pages were first visited. Sitemaps and feeds are included only on
+        request."""
 
     async def get(self, url: str) -> PageLinks | None:
-        """The row of one page; None when its links are not kept."""
+        """The row of one page; None if its links are not kept."""
 
     async def states(self, urls: Sequence[str]) -> dict[str, TaskState]:
         """The states of these URLs, without those that were never admitted; meant for large batches."""
 
     async def prioritize(self, choose_priority: PriorityFunction) -> int:
-        """Set the priority of every waiting task; returns how many changed.
+        """Set the priority of every waiting task. Returns how many changed.
 
-        Written in parts. Skips the tasks of hosts that are being visited at the time.
+        Written in parts. Tasks of hosts that are being visited are skipped.
         """
 
 
@@ -179,38 +180,39 @@ class ParkedRedirect(Value, frozen=True):
 
 
 class CutOffs(Protocol):
-    """Links cut off by limits, per page and limit: written with the visit, replaced when the page is stored again."""
+    """Links that limits cut off, per page and limit. They are written with the visit, and replaced when the page is
+    stored again."""
 
     def pages(self) -> AsyncIterator[CutOffPage]:
-        """Every page with links cut off, in the order the pages were first visited."""
+        """Every page with links that were cut off, in the order in which the pages were first visited."""
 
     async def replace(self, remaining: Mapping[int, Mapping[str, int]]) -> None:
-        """Replace the counts of some pages, by record id; an empty mapping removes them."""
+        """Replace the counts of some pages, by record id. An empty mapping removes the counts of a page."""
 
     def redirects(self) -> AsyncIterator[ParkedRedirect]:
         """Redirects that are parked because of the rules."""
 
     async def settle_redirects(self, record_ids: Sequence[int]) -> None:
-        """Mark them as settled: their targets are in the crawl."""
+        """Mark these records as settled, because their targets are in the crawl."""
 
     async def replace_refusals(self, refusals: Mapping[str, int]) -> None:
         """Replace the counts of refused links, after all stored pages were evaluated again."""
 
     async def refetch(self, record_ids: Sequence[int]) -> int:
-        """Queue settled pages for another visit with a full request; returns how many."""
+        """Queue settled pages for another visit, with a full request. Returns how many."""
 
 
 class Frontier(Protocol):
     """What the crawl loop uses: the tasks that wait, the claims on them, and the counts that tell when to end."""
 
     async def claim(self) -> Claim | None:
-        """Lease the next due task; None when no host is ready with a due task."""
+        """Lease the next due task; None if no host is ready with a due task."""
 
     async def wait_for_work(self, timeout_seconds: float) -> None:
         """Return when a claim may succeed, or after the timeout; it may return early."""
 
     def next_claim_at(self) -> float | None:
-        """When the next claim may succeed, as far as known; None when no task is waiting or claimed."""
+        """When the next claim may succeed, as far as is known; None if no task is waiting or claimed."""
 
     async def canonical_copy(self, url: str) -> CanonicalCopy | None:
         """The stored copy of the newest page that names this URL as its canonical URL, if any.
@@ -219,10 +221,10 @@ class Frontier(Protocol):
         """
 
     async def commit(self, visit: Visit) -> Admission:
-        """Write a visit's whole effect; durable on return.
+        """Write the whole effect of a visit. Durable on return.
 
-        Raises `LeaseLost` when the claim is void: nothing was written. Raises `CommitUnknown` when no answer came
-        before the lease expired: whether it was written is known once the database is back.
+        Raises `LeaseLost` if the claim is void; then nothing was written. Raises `CommitUnknown` if the server did not
+        reply before the lease expired; whether the visit was written is known when the database is back.
         """
 
     async def release(self, claim: Claim) -> None:
@@ -236,8 +238,8 @@ class Outbox(Protocol):
     """The events, and the cursor of each sink. `events.Outbox` is the same, as the relay needs it."""
 
     async def events(self, after: int, limit: int) -> list[Event]:
-        """Committed events with numbers above `after`, in order; fewer than `limit` when their texts are long, but at
-        least one if there is any."""
+        """Committed events with numbers above `after`, in order. There may be fewer than `limit` if their texts are
+        long, but there is at least one if there is any."""
 
     async def subscribe(self, sink: str) -> Cursor:
         """The cursor of this sink; from now on events are kept until it has passed them."""
@@ -246,9 +248,10 @@ class Outbox(Protocol):
         """Store a sink's cursor durably; a cursor never moves back."""
 
     async def is_leader(self, sink: str) -> bool:
-        """Whether this process may send events to this sink: of all that share the database, one at a time may.
+        """Whether this process may send events to this sink. Of all processes that share the database, only one at a
+        time may.
 
-        Cheap to call often. Leadership ends when this returns False; another process may lead from then on.
+        Cheap enough to call often. When this returns False the lead is over, and another process may lead from then on.
         """
 
 
@@ -265,7 +268,7 @@ class Reports(Protocol):
         """Counts of tasks by due time, and the first tasks of all hosts. Reads every waiting task."""
 
     def pages(self, page_filter: PageFilter) -> AsyncIterator[Page]:
-        """Pages in the order they were stored, text included."""
+        """Pages in the order in which they were stored, with their texts."""
 
     def dead_letters(self) -> AsyncIterator[DeadLetterRecord]: ...
 
@@ -273,11 +276,11 @@ class Reports(Protocol):
         """A value that `Records.set_meta` stored."""
 
     async def find_problems(self) -> list[str]:
-        """Inconsistencies, described in words; empty when there are none. Reads everything."""
+        """Inconsistencies, described in words; empty if there are none. Reads everything."""
 
 
 class Records(Reports, Protocol):
-    """What is stored, and how commands and a new run change it; each change is durable on return."""
+    """What is stored, and how commands and a new run change it. Each change is durable on return."""
 
     @property
     def links(self) -> Links: ...
@@ -289,7 +292,7 @@ class Records(Reports, Protocol):
         """Admit URLs outside of a visit: seeds, or links of the stored page `via`."""
 
     async def replay(self, urls: Sequence[str] | None, *, needs_browser: bool = False) -> int:
-        """Queue dead letters again, all of them when `urls` is None; returns how many.
+        """Queue dead letters again; all of them if `urls` is None. Returns how many.
 
         With `needs_browser`, only those that need a browser.
         """
@@ -302,26 +305,28 @@ class Records(Reports, Protocol):
         """
 
     async def unpark(self, causes: Sequence[str]) -> int:
-        """Queue tasks again that are parked for one of these causes; returns how many."""
+        """Queue tasks again that are parked for one of these causes. Returns how many."""
 
     async def start_recrawl(self, now: float) -> int:
-        """Queue every settled task again that has a page or ended 404 or 410, and begin a new round.
+        """Begin a new round: queue every settled task again that has a page, or that ended with 404 or 410. Returns how
+        many.
 
-        They are due at once, in the order they were found, and so before later finds; depth, priority and source are
-        kept. Waiting, claimed and dead tasks are left alone, and so are visits after `now`. Returns how many were
-        queued. Written in parts; after a kill, the next call queues the rest.
+        They are due at once, in the order in which they were found, and so before URLs that are found later. Depth,
+        priority and source are kept. Waiting, claimed and dead tasks are not changed, and neither are visits after
+        `now`. Written in parts; if the process is killed, the next call queues the rest.
         """
 
     async def recover(self) -> int:
-        """Release the hosts of workers whose heartbeats stopped; returns how many workers there were."""
+        """Release the hosts of workers whose heartbeats have stopped. Returns the number of these workers."""
 
     async def set_meta(self, name: str, value: bytes) -> None:
         """Store a small named value with the crawl, such as its rules."""
 
     async def compare_and_set_meta(self, name: str, expected: bytes | None, value: bytes) -> bool:
-        """Store the value if the current one is as expected, None for absent; whether it was. Atomic.
+        """Store the value if the current value is as expected; None means that there is none. Returns whether it was
+        stored.
 
-        May return False after a successful write whose answer was lost: read the value to find out.
+        Atomic. May return False after a successful write whose reply was lost; read the value to find out.
         """
 
 
@@ -329,13 +334,13 @@ class SharedServer(Protocol):
     """The server of a database that many processes share: its time, and what the processes know of each other."""
 
     def peers(self) -> Peers:
-        """The workers of this database, as last read: every second while the server is available."""
+        """The workers of this database, as last read. They are read every second while the server is available."""
 
     def set_cut_off_check(self, is_cut_off: Callable[[], bool]) -> None:
-        """Announce to the other workers whether this one cannot reach Redis."""
+        """Announce to the other workers whether this worker cannot reach Redis."""
 
     async def clock_offset_seconds(self) -> float:
-        """How far the server's clock is ahead of ours; waits for an unavailable server."""
+        """How far the server's clock is ahead of ours. Waits while the server is unavailable."""
 
 
 class Database(Frontier, Outbox, Records, Protocol):
@@ -343,15 +348,17 @@ class Database(Frontier, Outbox, Records, Protocol):
 
     @property
     def shared_server(self) -> SharedServer | None:
-        """None when one process has the database for itself."""
+        """The shared server; None if one process has the database for itself."""
 
     def lost_file(self) -> str:
-        """The database file that was deleted, moved or replaced since it was opened; empty when none was. Accesses the
-        file system: do not call on the event loop."""
+        """The database file that was deleted, moved or replaced since it was opened; empty if none was.
+
+        This accesses the file system, so do not call it on the event loop.
+        """
 
     @property
     def is_unavailable(self) -> bool:
-        """The server does not answer: claims return None, other calls wait."""
+        """The server does not answer: claims return None, and other calls wait."""
 
     async def close(self) -> None: ...
 

@@ -1,7 +1,7 @@
 """Candidates on their way into the queue: batches, the rate of admission, and in-links that move a task ahead.
 
-In-links are counted in memory, for tasks that this process found recently. The effect of a count is stored as the
-task's due time; the count itself is not stored.
+In-links are counted in memory, for tasks that this process found recently. Their effect is stored as the due time of
+the task; the count itself is not stored.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tenax.model import LINK_STEPS, SECONDS_PER_POINT, Candidate, in_link_points
 
 
 class WriteRules(NamedTuple):
-    """What the settings of the crawl say about links and pages that are written."""
+    """What the settings of the crawl say about the links and pages that are written."""
 
     links_per_second: float = 0.0
     """New URLs admitted from the pages of one host; 0: any number."""
     similarity: Similarity | None = None
-    """Without it there is no search for duplicates."""
+    """None: there is no search for duplicates."""
 
 
 DEFAULT_RULES = WriteRules()
@@ -42,23 +42,23 @@ class AdmissionRate:
     def due_time(self, source: int, now: float) -> float:
         if not self._gap_seconds:
             return now
-        # A burst of one second is allowed; after that, one per gap.
+        # A burst of one second is allowed. After that, one URL per gap.
         due = max(self._free_at.get(source, 0.0), now - 1.0) + self._gap_seconds
         if source not in self._free_at and len(self._free_at) >= self._prune_size:
             self._free_at = {kept: at for kept, at in self._free_at.items() if at > now}
-            # The entries left are still in use. Raise the limit, so that not every new source scans them all.
+            # The entries left are still in use. Raise the limit, so that not every new source scans all entries.
             self._prune_size = max(self._max_sources, 2 * len(self._free_at))
         self._free_at[source] = due
         return max(due, now)
 
 
 MAX_COUNTED_TASKS = 50_000
-"""Tasks whose links are counted, in up to two generations."""
+"""Maximum tasks whose links are counted, in up to two generations."""
 
 LinkCounts = dict[str, int]
-"""URLs, and how many more links to them one transaction found."""
+"""URLs, with the number of further links to them that one transaction found."""
 LoadedKeys = Mapping[int, Collection[int]]
-"""Hosts whose tasks may be moved, with the keys of tasks that may not: their queue rows are in use."""
+"""Hosts whose tasks may be moved, with the keys of tasks that may not be moved, because their queue rows are in use."""
 
 
 class QueuedTask:
@@ -72,7 +72,7 @@ class QueuedTask:
         """Milliseconds since the epoch, including the lead of its links."""
         self.in_links = in_links
         self.lead_ms = link_lead_ms(in_links)
-        """The lead already included in `due`."""
+        """The lead that `due` already includes."""
 
 
 class Move(NamedTuple):
@@ -113,7 +113,7 @@ class InLinks:
         loaded_keys: LoadedKeys,
         now: float,
     ) -> list[Move]:
-        """The tasks that these links move ahead, of those that may be moved."""
+        """The tasks that these links move ahead, among those that may be moved."""
         found: list[Move] = []
         now_ms = milliseconds(now)
         for url, more in link_counts.items():
@@ -133,7 +133,7 @@ class InLinks:
         moved: Collection[tuple[int, int]],
         new_entries: Iterable[tuple[str, Entry]],
     ) -> None:
-        """Apply a committed transaction. `moved`: host and key of each task that was still in the queue."""
+        """Apply a committed transaction. `moved` has the host and key of each task that was still in the queue."""
         for url, more in link_counts.items():
             if (waits := self._get_task(url)) is not None:
                 waits.in_links += more
@@ -150,7 +150,7 @@ class InLinks:
             self._tasks[url] = QueuedTask(entry.rank, entry.due, link_counts.get(url, 0))
 
     def forget(self, url: str) -> None:
-        """Stop counting: the task no longer waits."""
+        """Stop counting links, because the task no longer waits."""
         self._tasks.pop(url, None)
         self._older_tasks.pop(url, None)
 
@@ -168,13 +168,13 @@ def link_lead_ms(in_links: int) -> int:
 
 
 MAX_KNOWN_URLS = 250_000
-"""URLs remembered as known, in up to two generations: most links of a site are on every page of it."""
+"""Maximum URLs that are remembered as known, in up to two generations. Most links of a site are on every page of it."""
 MAX_HOST_IDS = 200_000
 HOSTS_BUDGET = "hosts_per_domain"
 
 
 class Batch(NamedTuple):
-    """Candidates proposed together: by a visit, or outside of any."""
+    """Candidates that are proposed together: by a visit, or outside of a visit."""
 
     candidates: Sequence[Candidate]
     via: int | None
@@ -184,7 +184,7 @@ class Batch(NamedTuple):
     is_first_visit: bool = False
     """The page was not visited before, so its links are not counted yet."""
     link_counts: Mapping[str, int] = MappingProxyType({})
-    """Known URLs, and how many more links to them were found."""
+    """Known URLs, with the number of further links to them that were found."""
 
 
 EMPTY_BATCH = Batch((), None, 0)
@@ -203,7 +203,7 @@ def visit_batches(visits: Sequence[PendingVisit], effects: Effects) -> list[Batc
 def build_entry(
     candidate: Candidate, key: int, batch: Batch, admission_rate: AdmissionRate, now: float, in_links: int = 0
 ) -> Entry:
-    """The queue entry of a new task; due later when its source exceeds its rate."""
+    """The queue entry of a new task. It is due later if its source exceeds its rate."""
     lead = candidate.lead_seconds + link_lead_ms(in_links) / 1000
     due = (admission_rate.due_time(batch.source_host, now) if batch.source_host else now) - lead
     if candidate.due is not None:
@@ -216,7 +216,7 @@ def build_entry(
 
 
 def cut_off_rows(batches: Sequence[Batch], refused: Sequence[Mapping[str, int]]) -> list[tuple[int, str, int]]:
-    """Links cut off by budgets: record id, budget name, number of candidates."""
+    """Links that budgets cut off: record id, name of the budget, number of candidates."""
     return [
         (batch.via, name, count)
         for batch, reasons in zip(batches, refused, strict=True)

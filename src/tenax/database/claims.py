@@ -24,7 +24,7 @@ class ActiveClaim(NamedTuple):
 
 
 class ActiveClaims:
-    """The claims by lease number. Each is ended by a commit, by a release, or by the end of its lease."""
+    """The claims by lease number. Each one ends with a commit, with a release, or with its lease."""
 
     def __init__(self, schedule: Schedule, lease_seconds: float) -> None:
         self._schedule = schedule
@@ -46,14 +46,14 @@ class ActiveClaims:
         return claim
 
     def end(self, claim: Claim, epoch: int) -> ActiveClaim:
-        """End a claim by a commit; `epoch` is that of this process now. Raises `LeaseLost`."""
+        """End a claim by a commit. `epoch` is that of this process now. Raises `LeaseLost`."""
         active = self._claims.get(claim.lease.number)
         if active is None or claim.lease.epoch != epoch:
             raise LeaseLost(f"the claim on {claim.task.url} is void; its visit was not written")
         return self._claims.pop(claim.lease.number)
 
     def release(self, claim: Claim, epoch: int, now: float) -> bool:
-        """Return the task unchanged to the schedule; False when its claim has ended already."""
+        """Return the task unchanged to the schedule. False if its claim has already ended."""
         try:
             active = self.end(claim, epoch)
         except LeaseLost:
@@ -63,13 +63,13 @@ class ActiveClaims:
 
     def expire(self, now: float) -> None:
         """Return the tasks whose leases have ended to the schedule."""
-        # All leases have the same length, so the oldest expires first.
+        # All leases have the same length, so the oldest one expires first.
         while self._claims and (first := next(iter(self._claims.values()))).claim.lease.expires_at <= now:
             del self._claims[first.claim.lease.number]
             self._schedule.put_back(first.slot, first.entry, first.claim.lease.expires_at)
 
     def clear(self) -> None:
-        """Forget every claim: the hosts belong to others."""
+        """Forget every claim, because other workers have the hosts."""
         self._claims.clear()
 
 
@@ -102,7 +102,7 @@ class PendingCommit:
     def fail(self, error: BaseException) -> None:
         if not self.done.done():
             self.done.set_exception(error)
-            self.done.exception()  # retrieved, because the caller may be gone
+            self.done.exception()  # retrieved here, because nobody may wait for it any more
 
 
 def split_group(pending: Sequence[PendingCommit], most: int) -> tuple[list[PendingCommit], list[PendingCommit]]:

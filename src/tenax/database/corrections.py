@@ -1,4 +1,4 @@
-"""Corrections of stored values: times after the clock was set back, texts that no database takes."""
+"""Corrections of stored values: of times after the clock was set back, and of texts that no database accepts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import msgspec
 from tenax.model import HostRecord, Visit
 
 CLOCK_TOLERANCE_SECONDS = 120.0
-"""A clock set back by less is ignored: the shift of stored times scans the whole queue."""
+"""If the clock was set back by less, nothing is shifted, because shifting stored times scans the whole queue."""
 HOST_BATCH_SIZE = 5000
-"""Hosts whose times are shifted at once."""
+"""Number of hosts whose times are shifted at a time."""
 
 
 def shift_host_times(record: HostRecord, offset_seconds: float, now: float) -> HostRecord:

@@ -1,8 +1,9 @@
-"""Finds duplicates: the index keys of a page, and the original among the pages found.
+"""Finds duplicates: the index keys of a page, and the original among the pages that have these keys.
 
-The index holds only originals, so a duplicate never points to a duplicate. A page has 17 keys: one for its whole text
-and 16 for the bands of its fingerprint. Each key holds a few pages at most, the first that were stored: a band shared
-by a million pages of one template costs no more than any other, and a page that is not added there has other keys.
+The index holds only originals, so a duplicate never refers to a duplicate. A page has 17 keys: one for its whole text,
+and 16 for the bands of its fingerprint. Each key holds a few pages at most, the first that were stored. So a band
+shared by a million pages of one template costs no more than any other band. A page that is not added under that key has
+other keys.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from tenax.model import Page
 from tenax.text.fingerprint import fingerprint_bands, fingerprint_similarity
 
 MAX_PAGES_PER_KEY = 8
-"""Pages under one key."""
+"""Maximum pages under one key."""
 MAX_COMPARED_PAGES = 32
-"""Pages that one page is compared with: those that share the most keys with it."""
+"""Maximum pages that one page is compared with: those that share the most keys with it."""
 
 
 class DuplicateKeys(NamedTuple):
@@ -65,7 +66,7 @@ class PageSimilarity:
 
 
 def make_duplicate_keys(page: Page, origin: str, similarity: Similarity | None) -> DuplicateKeys | None:
-    """None when the page is not compared: it has no text, or the search is off."""
+    """The keys of the page; None if it is not compared, because it has no text or the search is off."""
     if similarity is None or not page.text:
         return None
     rules = similarity.rules(origin)
@@ -85,7 +86,7 @@ class DuplicateSearch:
     """Compares the pages of one group, in the order their visits ended, with stored pages and with each other."""
 
     def __init__(self, similarity: Similarity | None, page_keys: Sequence[DuplicateKeys | None] = ()) -> None:
-        """`page_keys` has one entry per visit of the group, None for pages that are not compared."""
+        """`page_keys` has one entry per visit of the group; None for pages that are not compared."""
         self._similarity = similarity
         self._page_keys = page_keys
         self._pages_by_key: dict[int, list[int]] = {}
@@ -97,7 +98,7 @@ class DuplicateSearch:
         return [key for one in self._page_keys if one is not None for key in one.keys]
 
     def load_index_rows(self, index_rows: Iterable[tuple[int, int]]) -> list[int]:
-        """Load index rows (key, record id); returns the ids of the pages to fetch."""
+        """Load index rows (key, record id). Returns the ids of the pages to fetch."""
         for key, record_id in index_rows:
             self._pages_by_key.setdefault(key, []).append(record_id)
         if not self._pages_by_key:
@@ -127,7 +128,7 @@ class DuplicateSearch:
         return None
 
     def remove_original(self, record_id: int, content_hash: bytes, fingerprint: bytes) -> list[tuple[int, int]]:
-        """The stored page is no longer an original; returns the rows to delete from the index."""
+        """The stored page is no longer an original. Returns the rows to delete from the index."""
         assert self._similarity is not None
         self._originals.pop(record_id, None)
         keys = index_keys(content_hash, fingerprint, self._similarity)
@@ -137,7 +138,7 @@ class DuplicateSearch:
         return [(key, record_id) for key in keys]
 
     def add_original(self, number: int, record_id: int, url: str) -> list[tuple[int, int]]:
-        """The page of that visit is an original; returns the rows to add to the index."""
+        """The page of that visit is an original. Returns the rows to add to the index."""
         mine = self._page_keys[number]
         assert mine is not None
         self._originals[record_id] = Original(record_id, url, mine.content_hash, mine.fingerprint)
@@ -169,5 +170,5 @@ class DuplicateSearch:
 
 
 def _top_by_count(shared: Mapping[int, int], count: int) -> list[int]:
-    """The ids with the highest counts; ties go to the earliest."""
+    """The ids with the highest counts. Of equal counts, the earliest ids."""
     return sorted(shared, key=lambda record_id: (-shared[record_id], record_id))[:count]

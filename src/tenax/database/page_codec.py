@@ -1,13 +1,13 @@
-"""The stored form of a page beside its record: metadata as JSON, texts and links deflated.
+"""The stored form of a page beside its record: metadata as JSON; texts and links compressed by deflate.
 
-Texts and links are one string separated by NUL, in the order text, article, Markdown, links, without trailing empty
-parts. Any tool that can inflate can read it. The parts repeat each other, so together they cost little more than the
-longest of them.
+Texts and links are one string separated by NUL: text, article, Markdown, links, without empty parts at the end. Any
+tool that can inflate can read it. The parts repeat each other, so together they take little more space than the longest
+part.
 
-The columns of links are targets, anchor texts, flags and `rel`, one line per link, separated by NUL. A link within the
-page's own site is stored as a path. Column by column, addresses and words of a page compress well: a link takes about
-thirty bytes with its text. URL lists (the feeds that a page names, the sitemaps of an index) come last and are flagged,
-so one that is also linked to is stored twice.
+The columns of links are targets, anchor texts, flags and `rel`, with one line per link, separated by NUL. A link within
+the page's own site is stored as a path. In columns, addresses and words of a page compress well: a link with its text
+takes about thirty bytes. URL lists (the feeds that a page names, the sitemaps of an index) come last and have a flag. A
+URL list that is also linked to is stored twice.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tenax.model import (
 )
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
-"""Limit on the event texts in memory for one call; the last event may exceed it."""
+"""Maximum size of the event texts in memory for one call. The last event may exceed it."""
 _SEPARATOR = "\0"
 _PART_COUNT = 4
 _decode_page = msgspec.json.Decoder(Page).decode
@@ -58,9 +58,9 @@ def encode_content(page: Page) -> tuple[bytes, bytes]:
 
 
 def pack_texts(text: str, article: str = "", markdown: str = "", links: tuple[PageLink, ...] = ()) -> bytes:
-    """Deflated, so that any tool can read it; isal takes half the time of zlib."""
+    """Compressed by deflate, so that any tool can read it. isal takes half the time of zlib."""
     parts = [text, article, markdown, encode(links).decode() if links else ""]
-    if any(_SEPARATOR in part for part in parts):  # our extraction leaves none in a text
+    if any(_SEPARATOR in part for part in parts):  # extraction leaves none in a text
         parts = [part.replace(_SEPARATOR, "\ufffd") for part in parts]
     while parts and not parts[-1]:
         parts.pop()
@@ -76,7 +76,7 @@ def unpack_texts(body: bytes | None) -> PageTexts:
 
 
 def decode_events(rows: Iterable[tuple[int, float, bytes, bytes | None]]) -> list[Event]:
-    """The first events of these rows up to the size limit; at least one."""
+    """The first events of these rows up to the size limit, at least one."""
     events: list[Event] = []
     text_bytes = 0
     for seq, at, about, body in rows:
@@ -88,13 +88,15 @@ def decode_events(rows: Iterable[tuple[int, float, bytes, bytes | None]]) -> lis
 
 
 def page_text_bytes(page: Page) -> int:
-    """Memory of the texts of a page. Not their lengths: one character above U+FFFF makes every character of a text four
-    bytes long."""
+    """The memory of the texts of a page.
+
+    This is not the sum of their lengths: one character above U+FFFF makes every character of a text four bytes long.
+    """
     return page.text.__sizeof__() + page.article.__sizeof__() + page.markdown.__sizeof__()
 
 
 MAX_RECENT_EVENTS = 500
-"""Fewer when their texts exceed `MAX_EVENT_BYTES`."""
+"""Maximum number. There are fewer if their texts exceed `MAX_EVENT_BYTES`."""
 
 
 class RecentEvents:
@@ -111,7 +113,7 @@ class RecentEvents:
             self._drop_first()
 
     def events_after(self, seq: int, limit: int) -> list[Event]:
-        """Events after this number; empty when the next one is not cached. Drops those up to it."""
+        """Events after this number; empty if the next event is not cached. Earlier events are dropped."""
         while self._events and self._events[0].seq <= seq:
             self._drop_first()
         is_next = bool(self._events) and self._events[0].seq == seq + 1
@@ -130,7 +132,7 @@ def decode_event_page(page_json: bytes, body: bytes | None) -> Page:
 
 
 def page_from_row(row: Row, content: tuple[bytes, bytes] | None, via: str | None, duplicate_of: str | None) -> Page:
-    """A page from its record, which is refreshed by every visit, and its content. Fields without a column are in the
+    """A page from its record, which every visit refreshes, and its content. Fields without a column are in the
     content."""
     texts = unpack_texts(content[1] if content is not None else None)
     extracted = msgspec.structs.replace(
@@ -179,27 +181,27 @@ FEED, SITEMAP = "feed", "sitemap"
 _COLUMN_SEPARATOR = "\0"
 _LINE_SEPARATOR = "\n"
 _URL_LIST = 4
-"""The third flag of a stored link, beside `NOFOLLOW_LINK` and `IN_ARTICLE_LINK`."""
+"""The third flag of a stored link, besides `NOFOLLOW_LINK` and `IN_ARTICLE_LINK`."""
 _FLAG_DIGITS = "01234567"
 _FOLLOWED_FLAGS = "02"
 _ALL_NOFOLLOW = str.maketrans("02", "13")
 _ONLY_NOFOLLOW = str.maketrans("23", "01")
 _COMPRESSION_LEVEL = 0
-"""The fastest. The next level is a fifth smaller and costs a crawl another half percent."""
+"""The fastest level. The next one is a fifth smaller, and takes another half percent of a crawl's CPU time."""
 
 
 class LinkColumns(NamedTuple):
     """The links of a page, in columns of equal length."""
 
     targets: Sequence[str | None]
-    """None: no URL."""
+    """None: not a URL."""
     texts: Sequence[str]
     rels: Sequence[str]
     flags: str
     """A digit for each link, the sum of `NOFOLLOW_LINK` and `IN_ARTICLE_LINK`."""
 
     def without_texts(self) -> LinkColumns:
-        """Only the targets, and which of them are nofollow."""
+        """Only the targets, with whether each is nofollow."""
         empty = [""] * len(self.targets)
         return LinkColumns(self.targets, empty, empty, self.flags.translate(_ONLY_NOFOLLOW))
 
@@ -212,9 +214,9 @@ def pack_links(
     excluded_url: str = "",
     is_nofollow: bool = False,
 ) -> bytes:
-    """Pack the links of a page at this origin; `is_nofollow` when the page marks all its links so.
+    """Pack the links of a page at this origin. `is_nofollow`: the page marks all its links as nofollow.
 
-    Links to the same target are merged; empty targets and `excluded_url` are dropped. `feeds` are those that the page
+    Links to the same target are merged. Empty targets and `excluded_url` are dropped. `feeds` are those that the page
     names. A page without any link or feed gives an empty value.
     """
     unique = set(links.targets)
@@ -236,7 +238,7 @@ def pack_links(
 
 
 def pack_urls(origin: str, urls: Iterable[str | None], url_lists: Iterable[str | None] = (), rel: str = "") -> bytes:
-    """Pack the URLs that a sitemap or a feed at this origin lists, then the URL lists that it names, each with this
+    """Pack the URLs that a sitemap or a feed at this origin lists, and then the URL lists that it names, each with this
     `rel`."""
     found, named = (list(dict.fromkeys(filter(None, some))) for some in (urls, url_lists))
     flags = _FLAG_DIGITS[0] * len(found) + _FLAG_DIGITS[_URL_LIST] * len(named)
@@ -268,7 +270,7 @@ def unpack_links(origin: str, packed: bytes) -> tuple[PageLink, ...]:
 
 
 def followed_targets(origin: str, packed: bytes) -> list[str]:
-    """The targets of links that are not marked nofollow, without URL lists; faster than unpacking everything."""
+    """The targets of links that are not marked nofollow, without URL lists. Faster than unpacking everything."""
     if not packed:
         return []
     paths, _, marks, _ = _split_columns(packed)
@@ -280,8 +282,10 @@ def followed_targets(origin: str, packed: bytes) -> list[str]:
 
 
 def find_links(target: str, origin: str, packed: bytes) -> list[PageLink]:
-    """The link to this target, and its entry as a URL list. Pages without either, which are most, are only
-    searched, not unpacked."""
+    """The link to this target, and its entry as a URL list.
+
+    Most pages have neither. They are only searched, not unpacked.
+    """
     if not packed:
         return []
     path = target[len(origin) :] if target.startswith(f"{origin}/") else target
@@ -301,7 +305,8 @@ def _drop_targets(links: LinkColumns, dropped: tuple[str | None, ...]) -> LinkCo
 
 
 def _merge_links(links: LinkColumns) -> LinkColumns:
-    """One link per target: first text, followed if any of them is, in the article if any is, `rel` of the first."""
+    """One link per target: the first text, followed if any of them is, in the article if any is, the `rel` of the
+    first."""
     merged: dict[str | None, tuple[str, str, int]] = {}
     for target, text, rel, digit in zip(*links, strict=True):
         flags, known = int(digit), merged.get(target)
@@ -314,7 +319,7 @@ def _merge_links(links: LinkColumns) -> LinkColumns:
 
 
 def _join_column(values: Sequence[str]) -> str:
-    """One line per value; empty when all values are."""
+    """One line per value; empty if all values are empty."""
     if not any(values):
         return ""
     column = _LINE_SEPARATOR.join(values)

@@ -48,7 +48,7 @@ def history_from_entry(url: str, entry: Entry, host: HostRecord, via: str | None
 def history_from_record(
     row: Row, entry: Entry | None, host: HostRecord, via: str | None, page: Page | None, visits: Iterable[bytes]
 ) -> UrlHistory:
-    """The history of a visited URL; `entry` is its task when it waits again, `page` its stored page."""
+    """The history of a visited URL. `entry` is its task if it waits again, `page` its stored page."""
     return UrlHistory(
         url=row["origin"] + row["path"],
         state=TaskState(row["state"]),
@@ -82,7 +82,7 @@ def dead_letter_from_row(row: Row) -> DeadLetterRecord:
 
 
 class StatusRows(NamedTuple):
-    """What is read for the status besides the tally."""
+    """What is read for the status, besides the tally."""
 
     created: bytes | None
     """The stored creation time."""
@@ -93,7 +93,7 @@ class StatusRows(NamedTuple):
     next_due: float | None
     cursors: dict[str, Cursor]
     workers: int
-    """The other processes that crawl into it."""
+    """The other processes that crawl into the database."""
     cut_off: Sequence[tuple[str, int, int]]
     parked: Sequence[tuple[str, int]]
 
@@ -143,7 +143,7 @@ def redirect_from_row(row: Sequence[Any]) -> ParkedRedirect:
 _decode_cut_off_counts = msgspec.json.Decoder(dict[str, int]).decode
 
 HORIZONS = {"now": 0, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
-"""Upper bounds of due times, in milliseconds from now; the rest is `later`."""
+"""Upper bounds of due times, in milliseconds from now. All later times are `later`."""
 
 
 def horizon_ends(now: float) -> list[int]:
@@ -154,7 +154,8 @@ def horizon_ends(now: float) -> list[int]:
 def build_due_tasks(
     now: float, counts: Iterable[int | None], tasks: Iterable[tuple[str, int, int, int, bytes | None]]
 ) -> DueTasks:
-    """`counts`: tasks due until each horizon, and all; of tasks their URL, time, rank, source and last visit."""
+    """`counts` has the number of tasks due until each horizon, and of all tasks. `tasks` have their URL, time, rank,
+    source and last visit."""
     *until, _ = totals = [count or 0 for count in counts]
     within = [total - before for total, before in zip(totals, [0, *until], strict=True)]
     lines = tuple(
@@ -165,7 +166,7 @@ def build_due_tasks(
 
 
 def _wait_reason(visit: bytes | None) -> str:
-    """Why a task waits again, by its last visit."""
+    """Why a task waits again, according to its last visit."""
     if visit is None:
         return ""
     record = rows.decode_visit(visit)

@@ -12,11 +12,11 @@ class TaskState(StrEnum):
     SETTLED = "settled"
     DEAD = "dead"
     PARKED = "parked"
-    """A setting of the run refuses it."""
+    """A setting of the run refuses the URL."""
 
 
 class VisitRecord(Value, frozen=True):
-    """One visit as stored."""
+    """One visit, as it is stored."""
 
     at: float
     outcome: Outcome
@@ -24,7 +24,7 @@ class VisitRecord(Value, frozen=True):
     attempt: int = 0
     fetch: FetchRecord = FetchRecord()
     candidate_count: int = 0
-    """Candidates it proposed, without those known to be in the database."""
+    """Candidates that the visit proposed, without those known to be in the database."""
     refusals: dict[str, int] = {}
     is_conditional: bool = False
     """The request was conditional."""
@@ -43,17 +43,17 @@ class UrlHistory(Value, frozen=True):
     chain: tuple[Hop, ...] = ()
     """The redirects that led to it, oldest first."""
     due: float | None = None
-    """For a waiting task: its earliest time."""
+    """The earliest time of a waiting task."""
     attempt: int = 0
     cause: str | None = None
-    """For a dead letter or a parked task: the reason."""
+    """The cause of a dead letter or of a parked task."""
     page: Page | None = None
     visits: tuple[VisitRecord, ...] = ()
     host: HostRecord | None = None
 
 
 class DeadLetterRecord(Value, frozen=True):
-    """A URL given up after all attempts."""
+    """A URL that was given up after all attempts."""
 
     url: str
     cause: str
@@ -62,10 +62,10 @@ class DeadLetterRecord(Value, frozen=True):
     depth: int
     via: str | None = None
     http_status: int | None = None
-    """Of the last answer; None when there was none."""
+    """The status of the last response; None if there was none."""
     validation_status: Validation = ""
     rejection_reason: str | None = None
-    """Why the last answer was not kept."""
+    """Why the last response was not kept."""
 
 
 class HostStatus(Value, frozen=True):
@@ -77,7 +77,7 @@ class HostStatus(Value, frozen=True):
 
 
 class CutOffCount(Value, frozen=True):
-    """Links that one limit cut off, and the pages they were on."""
+    """Links that one limit cut off, and the pages with these links."""
 
     links: int
     pages: int
@@ -92,7 +92,7 @@ class Status(Value, frozen=True):
     settled: int = 0
     dead: int = 0
     needs_browser: int = 0
-    """Dead letters that need a browser."""
+    """Number of dead letters that need a browser."""
     pages: int = 0
     articles: int = 0
     duplicates: int = 0
@@ -101,29 +101,29 @@ class Status(Value, frozen=True):
     body_bytes: int = 0
     wire_bytes: int = 0
     saved_bytes: int = 0
-    """Bytes not transferred thanks to 304 answers."""
+    """Bytes that 304 responses saved."""
     events: int = 0
     outcomes: dict[str, int] = {}
     """Visits by outcome, such as `fetched`, `failed:dns`, `refused:robots`."""
     refusals: dict[str, int] = {}
-    """Links never admitted, by rule."""
+    """Links that were never admitted, by rule."""
     cut_off: dict[str, CutOffCount] = {}
-    """Links that the rules allow and a limit refused, by the limit's name; see `model.results`."""
+    """Links that the rules allow and a limit cut off, by the name of the limit; see `model.results`."""
     parked: dict[str, int] = {}
     """Tasks that a setting refuses, by cause: `guard`, `rules`, `facets`."""
     found: dict[str, int] = {}
-    """Admitted URLs by source, such as `link`, `sitemap`, `feed`; `url_list` counts sitemaps and feeds themselves, and
-    the well-known paths where one was looked for."""
+    """Admitted URLs by source, such as `link`, `sitemap`, `feed`. `url_list` counts sitemaps and feeds themselves, and
+    the well-known paths that were tried for them."""
     busiest: tuple[HostStatus, ...] = ()
-    """Hosts with the most waiting tasks, most first."""
+    """Hosts with the most waiting tasks, in this order."""
     due_now: int = 0
     next_due: float | None = None
-    """When the next waiting task may be claimed, with the host's rate limit; None when no task waits."""
+    """When the next waiting task may be claimed, by the host's rate limit; None if no task waits."""
     cursors: dict[str, Cursor] = {}
     is_running: bool = False
-    """Another process is crawling into it now."""
+    """Another process is crawling into the database now."""
     workers: int = 0
-    """How many processes crawl into it: in PostgreSQL, those with a recent heartbeat."""
+    """How many processes crawl into the database. In PostgreSQL, those with a recent heartbeat."""
 
 
 class DueTask(Value, frozen=True):
@@ -143,29 +143,29 @@ class DueTasks(Value, frozen=True):
 
     now: float
     due_within: dict[str, int] = {}
-    """Tasks due within `now`, `hour`, `day`, `week` and `later`, each counted once."""
+    """Tasks due within `now`, `hour`, `day`, `week` and `later`. Each task is counted once."""
     tasks: tuple[DueTask, ...] = ()
     """The first tasks, by due time."""
 
 
 class Counts(Value, frozen=True):
-    """Committed totals of the crawl, cheap to read at any time."""
+    """Committed totals of the crawl. They are cheap to read at any time."""
 
     waiting: int = 0
     needs_browser: int = 0
-    """Dead letters that need a browser."""
+    """Number of dead letters that need a browser."""
     pages: int = 0
     articles: int = 0
     duplicates: int = 0
     pages_this_round: int = 0
-    """Pages fetched or confirmed since the last recrawl began; before any recrawl, the same as `pages`."""
+    """Pages that were fetched or confirmed since the last recrawl began. Before any recrawl, the same as `pages`."""
     wire_bytes: int = 0
     saved_bytes: int = 0
     outcomes: dict[str, int] = {}
 
 
 class PageFilter(Value, frozen=True):
-    """Selects stored pages; all given conditions must hold."""
+    """Selects stored pages. All given conditions must be true."""
 
     host: str | None = None
     status: int | None = None

@@ -68,10 +68,11 @@ decode_authors = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 def make_url_key(secret: bytes) -> Callable[[str], int]:
-    """The function that makes the 64-bit keys of one database: BLAKE2b of the normalised URL, salted with its secret.
+    """The function that makes the 64-bit keys of one database: BLAKE2b of the normalized URL, salted with the
+    database's secret.
 
-    Copying the salted state costs half as much as SHA-256 or as the keyed mode, which hashes its key every time. The
-    salt is secret, so it prevents crafted collisions as well as a key does.
+    Copying the salted state takes half as long as SHA-256, or as the keyed mode, which hashes its key every time. The
+    salt is secret, so it prevents crafted collisions as well as a key.
     """
     salted = blake2b(digest_size=8, salt=secret).copy
 
@@ -104,11 +105,11 @@ def encode_host_state(record: HostRecord) -> bytes:
 
 
 MAX_REMEMBERED_HOSTS = 10_000
-"""Beyond this, robots.txt files are written again."""
+"""Maximum hosts that are remembered. Beyond it, robots.txt files are written again."""
 
 
 class StoredRobotsHashes:
-    """Which robots.txt is stored for a host. Remembers hashes instead of copies, to bound memory."""
+    """Which robots.txt is stored for a host. Hashes are remembered instead of copies, to limit memory."""
 
     def __init__(self, max_hosts: int = MAX_REMEMBERED_HOSTS) -> None:
         self._max_hosts = max_hosts
@@ -128,7 +129,7 @@ class StoredRobotsHashes:
         self._hashes[host_id] = hash(copy)
 
     def forget(self) -> None:
-        """Clear everything: the last writes may not have been committed."""
+        """Clear everything, because the last writes may not have been committed."""
         self._hashes.clear()
 
 
@@ -153,14 +154,14 @@ def task_from_entry(entry: Entry, origin: str) -> Task:
 
 
 def plan_hint(plan: Reschedule, hint: int | None = None) -> int | None:
-    """The queue's hint for a rescheduled task, None for a normal visit. `hint` is that of the current visit."""
+    """The hint in the queue for a rescheduled task; None for a normal visit. `hint` is that of the current visit."""
     return (
         TRANSPORTS.index(plan.transport) + plan.is_unconditional * HINT_UNCONDITIONAL + ((hint or 0) & _LASTING_HINTS)
     ) or None
 
 
 def candidate_hint(candidate: Candidate) -> int | None:
-    """The queue's hint for a new task."""
+    """The hint in the queue for a new task."""
     if not candidate.is_url_list and not candidate.changefreq:
         return None
     frequency = FREQUENCIES.index(candidate.changefreq) if candidate.changefreq in FREQUENCIES else 0
@@ -243,12 +244,12 @@ def stale_reason(outcome: Outcome) -> str:
 
 
 def encode_authors(authors: tuple[str, ...]) -> str:
-    """As stored in the `authors` column."""
+    """The authors as the `authors` column stores them."""
     return encode(authors).decode() if authors else "[]"
 
 
 def page_version(page: Page) -> tuple[object, ...]:
-    """The fields whose change makes a new version of a page; in the order of `stored_pages`."""
+    """The fields that make a new version of a page if they change, in the order of `stored_pages`."""
     return (
         page.kind, bytes.fromhex(page.content_hash), page.title, page.description, page.canonical, page.language,
         page.status, page.headline, encode_authors(page.authors), page.published, page.words,
@@ -291,19 +292,19 @@ def outcome_http_status(outcome: Outcome) -> int | None:
 
 
 def visit_http_status(visit: Visit) -> int | None:
-    """The status of the answer, also of a rejected one; None without an answer."""
+    """The status of the response, also if it was rejected; None without a response."""
     return visit.fetch.status if isinstance(visit.outcome, Rejected) else outcome_http_status(visit.outcome)
 
 
 def rejection_reason(outcome: Outcome) -> str | None:
-    """Why an answer was rejected; None when it was not, or when there was none."""
+    """Why a response was rejected; None if it was not, or if there was none."""
     return outcome.why if isinstance(outcome, Rejected) else None
 
 
 def canonical_key(page: Page) -> int | None:
-    """The lookup key of a page's canonical URL; None when it has none, or only its own URL.
+    """The key by which a page's canonical URL is looked up; None if it has none, or only its own URL.
 
-    A canonical URL on another site is ignored: any page could claim to be a copy of any other.
+    A canonical URL on another site is ignored, because any page could claim to be a copy of any other.
     """
     other = page.canonical
     if not other or other == page.url or _site_name(other) != _site_name(page.url):
@@ -312,7 +313,7 @@ def canonical_key(page: Page) -> int | None:
 
 
 def canonical_url_key(url: str) -> int:
-    """Not secret: a lookup by this key also compares the URL."""
+    """The key is not secret, because a look-up by this key also compares the URL."""
     key: int = _first_64_bits(blake2b(url.encode("utf-8", "surrogatepass"), digest_size=8).digest())[0]
     return key
 
@@ -323,7 +324,7 @@ def _site_name(url: str) -> str:
 
 
 def visit_error(visit: Visit) -> str | None:
-    """The error of a visit in words; None when there is none."""
+    """The error of a visit in words; None if there is none."""
     return outcome_error(visit.outcome)
 
 
@@ -357,7 +358,7 @@ def is_waiting_for_browser(row: Row) -> bool:
 
 
 def count_requeued(row: Row, tally: Counter[str]) -> None:
-    """Count a dead, parked or settled task that waits again; the row is the one before the change."""
+    """Count a dead, parked or settled task that waits again. The row is the one before the change."""
     tally["waiting"] += 1
     tally[row["state"]] -= 1
     if row["state"] == "dead" and is_waiting_for_browser(row):
@@ -376,6 +377,6 @@ def url_origin(url: str) -> str:
 
 
 def is_sitemap_trusted(change_history: bytes | None) -> bool:
-    """Whether the page has a change history, and its sitemap's change dates have proved correct."""
+    """Whether the page has a change history, and the dates in its sitemap have proved correct."""
     known = decode_change_history(change_history)
     return known is not None and known.is_sitemap_trusted

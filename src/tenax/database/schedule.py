@@ -1,11 +1,11 @@
-"""The part of the frontier in memory, for backends that claim in process: chooses the next host and task.
+"""The part of the frontier in memory, for backends that claim in process. It chooses the next host and task.
 
-A *slot* is a host in the window, with its next few tasks in order. Slots are in a heap by the time of their next
-request, so a claim costs the logarithm of the window, no matter how many hosts or URLs are known. Politeness is a time
+A *slot* is a host in the window, with its next few tasks in order. Slots are in a heap, ordered by the time of their
+next request. So a claim costs the logarithm of the window, however many hosts or URLs are known. Rate limits are times
 in this heap: nothing sleeps. No I/O here; the backend fills slots on request.
 
-When more hosts have work than fit into the window, `evict_hosts` removes those that do not need a slot now. So memory
-is bounded by the window, and no host gets more than its share of tasks before others come in.
+If more hosts have work than fit into the window, `evict_hosts` removes those that do not need a slot now. So memory is
+bounded by the window, and no host gets more than its share of tasks before others get a slot.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ from tenax.database import PaceRules
 from tenax.model import HostRecord, StoredCopy
 
 MAX_IDLE_SECONDS = 5.0
-"""A host with its next request later than this is evicted from a full window."""
+"""A host whose next request is later than this is evicted from a full window."""
 ROBOTS_CHARS_PER_UNIT = 16 * 1024
-"""A host takes one unit of the window for each part of this size of its robots.txt, which is in memory with it."""
+"""A host takes one unit of the window for each part of this size of its robots.txt, because the robots.txt is in memory
+too."""
 SPARE_HEAP_ENTRIES = 64
 RANKS = 4
-"""Priority levels, best first: 0 to 3."""
+"""The number of priority levels, 0 to 3, the best one first."""
 OLDEST_TASK_EVERY = 10
-"""One claim in this many takes the host's longest-waiting task of any level, so that no task starves."""
+"""One claim in this many takes the task of a host that has waited longest, whatever its level, so that no task waits
+for ever."""
 
 
 class Entry(NamedTuple):
-    """A waiting task as stored; the first three fields are its position within its host."""
+    """A waiting task as stored. The first three fields are its position within its host."""
 
     rank: int
     due: int
@@ -45,11 +47,11 @@ class Entry(NamedTuple):
     record_id: int | None
     chain: bytes | None
     hint: int | None = None
-    """How to visit it; None for a normal visit."""
+    """How to visit the task; None for a normal visit."""
     via_url: str | None = None
-    """URL of the page it was found on; looked up, not stored in the queue."""
+    """The URL of the page on which it was found. It is looked up, not stored in the queue."""
     stored_copy: StoredCopy | None = None
-    """Result of an earlier visit; looked up, not stored in the queue."""
+    """The result of an earlier visit. It is looked up, not stored in the queue."""
 
     @property
     def columns(self) -> tuple[object, ...]:
@@ -57,7 +59,7 @@ class Entry(NamedTuple):
 
 
 QueueKey = tuple[int, int, int]
-"""Position of a task within its host: rank, due time and key."""
+"""The position of a task within its host: rank, due time and key."""
 
 
 class Slot:
@@ -86,14 +88,14 @@ class Slot:
         """Keys loaded from the backend and not yet committed: in `entries` or in flight."""
         self.in_flight = 0
         self.served = 0
-        """Tasks claimed since the host entered the window."""
+        """Number of tasks claimed since the host entered the window."""
         self.served_at_fill = 0
         """The value of `served` when the backend last loaded tasks."""
         self.next_at = record.next_at
         self.has_more = True
         """The backend may have due tasks that are not in `entries`."""
         self.unloaded_from: QueueKey | None = None
-        """The first position where such a task may be; None: none is known."""
+        """The first position at which such a task may be; None: none is known."""
         self.next_due_at: float | None = None
         """When the earliest task that is not due yet becomes due."""
         self.ready_at: float | None = None
@@ -101,18 +103,18 @@ class Slot:
 
     @property
     def waiting(self) -> int | None:
-        """Number of due tasks not yet claimed; None when the backend may have more than are loaded."""
+        """The number of due tasks that are not claimed yet; None if the backend may have more than are loaded."""
         return None if self.has_more else len(self.entries)
 
     @property
     def ordered_count(self) -> int:
-        """How many of `entries` are known to be the host's next tasks; the others are the oldest of their levels."""
+        """How many of `entries` are known to be the host's next tasks. The others are the oldest of their levels."""
         if not self.has_more or self.unloaded_from is None:
             return len(self.entries)
         return _count_before(self.entries, self.unloaded_from)
 
     def is_before_unloaded(self, entry: Entry) -> bool:
-        """Whether no task that is only in the backend comes before this one."""
+        """Whether no task that is only in the backend comes before this entry."""
         if not self.has_more:
             return True
         if self.unloaded_from is None:
@@ -127,7 +129,7 @@ class Slot:
 
 
 def window_cost(record: HostRecord) -> int:
-    """The units of the window that a host takes: a few huge robots.txt files must not fill the memory."""
+    """The units of the window that a host takes, so that a few huge robots.txt files cannot fill the memory."""
     return 1 + (len(record.robots.text) // ROBOTS_CHARS_PER_UNIT if record.robots is not None else 0)
 
 
@@ -144,7 +146,7 @@ class Schedule:
         self._refill_slots: dict[int, Slot] = {}
         self._sequence = 0
         self.unknown_until = 0.0
-        """Before this time a process that died may have sent requests that were not recorded."""
+        """Before this time, a process that died may have sent requests that were not recorded."""
 
     @property
     def host_ids(self) -> Collection[int]:
@@ -159,7 +161,7 @@ class Schedule:
 
     @property
     def free_capacity(self) -> int:
-        """How many more hosts fit into the window; negative when hosts have grown in it."""
+        """How many more hosts fit into the window; negative if hosts have grown in it."""
         return self._window_hosts - self._used_capacity
 
     @property
@@ -175,12 +177,14 @@ class Schedule:
         self._refill_slots[host_id] = slot
 
     def refill_requests(self) -> list[tuple[int, int]]:
-        """Hosts that need tasks, with the number of rows to read (loaded tasks are returned again)."""
+        """Hosts that need tasks, with the number of rows to read. Loaded tasks are returned again."""
         return [(slot.host_id, len(slot.loaded_keys) + self._task_quota(slot)) for slot in self._refill_slots.values()]
 
     def fill_host(self, host_id: int, rows: list[Entry], requested: int, next_due: float | None) -> None:
-        """Load the backend's answer: the due tasks, and the time of the next one. There may be more rows than
-        requested: the best ones, then the first of each other level."""
+        """Load what the backend has read: the due tasks, and the time of the next one.
+
+        There may be more rows than requested: first the best ones, then the first of each other level.
+        """
         slot = self._slots.get(host_id)
         self._refill_slots.pop(host_id, None)
         if slot is None:
@@ -196,7 +200,7 @@ class Schedule:
         self._reschedule(slot)
 
     def add_task(self, host_id: int, entry: Entry, now: float) -> None:
-        """Add a task that was admitted or rescheduled: loaded if it comes before the unloaded ones."""
+        """Add a task that was admitted or rescheduled. It is loaded if it comes before those that are not loaded."""
         slot = self._slots.get(host_id)
         if slot is None or entry.key in slot.loaded_keys:
             return
@@ -212,7 +216,7 @@ class Schedule:
         self._reschedule(slot)
 
     def reload(self) -> None:
-        """Unload all tasks and request the best ones again, after many hosts got tasks."""
+        """Unload all tasks and request the best ones again, after many hosts have got tasks."""
         for slot in self._slots.values():
             slot.loaded_keys.difference_update(entry.key for entry in slot.entries)
             slot.entries = []
@@ -262,7 +266,7 @@ class Schedule:
     def put_back(self, slot: Slot, entry: Entry, at: float) -> None:
         """Return the task of a released claim to its host.
 
-        A request may have been sent without being recorded: wait a whole pace before the next one.
+        A request may have been sent without being recorded, so wait a whole pace before the next one.
         """
         slot.in_flight -= 1
         slot.next_at = max(slot.next_at, at + self._pace_rules.pace_seconds(slot.record))
@@ -270,15 +274,15 @@ class Schedule:
         self._reschedule(slot)
 
     def next_claim_at(self) -> float | None:
-        """When the next host is ready, as far as the window knows."""
+        """When the next host is ready, as far as the window shows."""
         while self._heap and self._heap[0][2].ready_at != self._heap[0][0]:
             heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
     def evict_hosts(self, now: float) -> None:
-        """Remove hosts that have no loaded task, back off for a while, or had their share.
+        """Remove hosts that have no loaded task, that back off for a while, or that have had their share.
 
-        A host that has just been added and was not served yet stays.
+        A host that was just added, and has not been served yet, stays.
         """
         for slot in list(self._slots.values()):
             is_new = not slot.served and slot.host_id in self._refill_slots
@@ -291,14 +295,15 @@ class Schedule:
                 del self._slots[slot.host_id]
 
     def _needs_more_tasks(self, slot: Slot, taken: Entry, oldest_position: int | None) -> bool:
-        """Whether the slot needs more tasks. `oldest_position`: index of the claimed task when it was the oldest."""
+        """Whether the slot needs more tasks. `oldest_position` is the index of the claimed task if it was the
+        oldest."""
         half, in_order = self._task_quota(slot) / 2, slot.ordered_count
         if in_order < half:
             return True
         if oldest_position is None:
             return False
-        # The task that now waits longest may not be loaded. It is if it is the next one of the same level, and if not
-        # too many tasks may have come since that only the backend knows.
+        # The task that now waits longest may not be loaded. It is loaded if it is the next one of the same level, and
+        # if not too many tasks may have been added since then that only the backend knows.
         is_next_known = oldest_position < in_order and slot.entries[oldest_position].rank == taken.rank
         return not is_next_known or slot.served - slot.served_at_fill >= half
 
@@ -313,7 +318,7 @@ class Schedule:
         spare = slot.entries[most:]
         del slot.entries[most:]
         for entry in spare:
-            # Sorted: if its level is loaded at all, the last loaded task has it.
+            # Sorted, so if its level is loaded at all, the last loaded task has this level.
             if entry.rank == slot.entries[-1].rank:
                 slot.loaded_keys.discard(entry.key)
                 slot.mark_unloaded(entry)
@@ -346,13 +351,13 @@ class Schedule:
                 self._prune_heap()
 
     def _prune_heap(self) -> None:
-        """Remove outdated heap entries: they may be a day ahead and must not be kept until then."""
+        """Remove outdated entries of the heap. They may be a day in the future, and must not be kept until then."""
         self._heap = [one for one in self._heap if one[2].ready_at == one[0]]
         heapify(self._heap)
 
 
 def _count_before(entries: Sequence[tuple[object, ...]], queue_key: QueueKey | tuple[int]) -> int:
-    """How many entries come before a position; a rank alone is the position of its first task."""
+    """How many entries come before a position. A rank alone is the position of its first task."""
     return bisect_left(entries, queue_key)
 
 
@@ -361,6 +366,6 @@ def _next_key(entry: Entry) -> QueueKey:
 
 
 def _find_oldest_position(entries: list[Entry]) -> int:
-    """The index of the task that has been due longest: the first of one of the levels."""
+    """The index of the task that has been due longest. It is the first one of one of the levels."""
     firsts = {_count_before(entries, (rank,)) for rank in range(RANKS)} - {len(entries)}
     return min(firsts, key=lambda index: (entries[index].due, index))

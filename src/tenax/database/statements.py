@@ -11,18 +11,19 @@ from tenax.database import PriorityFunction, rows
 from tenax.model import NEEDS_BROWSER, Priority
 
 ROW_BATCH_SIZE = 500
-"""Rows with links read at once."""
+"""Number of rows with links that are read at a time."""
 STATE_BATCH_SIZE = 1000
-"""URLs whose states are looked up at once."""
+"""Number of URLs whose states are looked up at a time."""
 RECORD_BATCH_SIZE = 5000
-"""Records queued again in one transaction: lets others write in between, and bounds memory."""
+"""Number of records that are queued again in one transaction. It is limited so that others can write in between, and to
+bound memory."""
 TASK_BATCH_SIZE = 5000
-"""Waiting tasks read in one transaction."""
+"""Number of waiting tasks that are read in one transaction."""
 ROUND_KEY = "round_began"
 """The meta key of the time when the current round of visits began, in milliseconds."""
 
 QueueKey = tuple[int, int, int, int]
-"""Primary key of the queue: host, rank, due time and key."""
+"""The primary key of the queue: host, rank, due time and key."""
 FIRST_KEY: QueueKey = (-1, 0, 0, 0)
 
 
@@ -45,7 +46,7 @@ def load_statements(package: str) -> dict[str, str]:
 
 
 async def iterate_records(read_after: Callable[[int], Awaitable[Sequence[R]]]) -> AsyncIterator[R]:
-    """Every row, in the order of the records. `read_after` reads the next ones after a record id."""
+    """Every row, in the order of the records. `read_after` reads the next rows after a record id."""
     last = 0
     while found := await read_after(last):
         for one in found:
@@ -54,10 +55,10 @@ async def iterate_records(read_after: Callable[[int], Awaitable[Sequence[R]]]) -
 
 
 async def change_all_ranks(change_part: Callable[[QueueKey], Awaitable[tuple[QueueKey, int] | None]]) -> int:
-    """Go through the queue; returns how many ranks changed.
+    """Go through the queue. Returns how many ranks changed.
 
-    `change_part` changes those of the next waiting tasks after a key; returns the last key and how many changed, or
-    None at the end.
+    `change_part` changes the ranks of the next waiting tasks after a key. It returns the last key and how many ranks
+    changed, or None at the end.
     """
     changed, last = 0, FIRST_KEY
     while (part := await change_part(last)) is not None:
@@ -69,7 +70,8 @@ async def change_all_ranks(change_part: Callable[[QueueKey], Awaitable[tuple[Que
 def rank_changes(
     tasks: Iterable[tuple[int, int, int, int, str, int]], choose_priority: PriorityFunction
 ) -> list[tuple[int, int, int, int, int]]:
-    """The queue keys of the tasks that get another rank, each with that rank. A task is its key, URL and source."""
+    """The queue keys of the tasks that get another rank, each with that rank. A task is its key, its URL and its
+    source."""
     return [
         (host_id, rank, due, key, better)
         for host_id, rank, due, key, url, source in tasks
@@ -77,7 +79,7 @@ def rank_changes(
     ]
 
 
-# The index of `queue` begins with host and rank: to look up a key would read the whole queue of its host each time.
+# The index of `queue` begins with host and rank. So looking up a key would read the whole queue of its host each time.
 # EXCEPT compares sorted keys instead.
 CHECKS = {
     "waiting tasks that were never admitted":
@@ -118,7 +120,7 @@ COUNT_QUERIES = {
     "articles": "SELECT count(*) FROM record WHERE content_id IS NOT NULL AND kind = 'article'",
     "duplicates": "SELECT count(*) FROM record WHERE content_id IS NOT NULL AND duplicate_of IS NOT NULL",
 }
-"""What each counter of the tally must equal."""
+"""The value that each counter of the tally must have."""
 
 
 def describe_miscount(name: str, recorded: int, counted: int) -> str:

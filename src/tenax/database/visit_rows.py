@@ -1,4 +1,5 @@
-"""The rows that visits write, by table: computed beforehand, so that writing takes a few plain statements."""
+"""The rows that visits write, by table. They are computed before the transaction, so that writing takes a few plain
+statements."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ from tenax.model import (
 RowValues = tuple[object, ...]
 
 DUPLICATE = "duplicate"
-"""The refusal reason of links on a duplicate, where they are not followed."""
+"""The reason for which links on a duplicate are refused, if they are not followed."""
 
 
 class PendingVisit(NamedTuple):
@@ -54,10 +55,10 @@ class StoredPage(NamedTuple):
     is_of_this_round: bool
     kind: str
     version: RowValues
-    """The fields that tell versions apart, see `rows.page_version`."""
+    """The fields that distinguish versions, see `rows.page_version`."""
     content_hash: bytes = b""
     fingerprint: bytes | None = None
-    """None when it was never compared."""
+    """None if it was never compared."""
     duplicate_of: int | None = None
     """The record id of its original."""
 
@@ -96,7 +97,7 @@ class Effects:
 
     def __init__(self) -> None:
         self.record_ids: list[int] = []
-        """One for each visit."""
+        """One id for each visit."""
         self.visits: list[RowValues] = []
         self.records_without_page: list[RowValues] = []
         """Records of visits without a page."""
@@ -115,18 +116,21 @@ class Effects:
         self.cut_offs: list[tuple[int, str, int]] = []
         """Links cut off by limits: record id, limit name, count."""
         self.refetched: list[tuple[int, bool]] = []
-        """Record ids of documents that were fetched again, and whether they are lists: their old cut-off counts are
-        removed. Sitemaps of a robots.txt that were cut off stay with the page whose visit fetched it."""
+        """Record ids of documents that were fetched again, and whether they are lists. Their old cut-off counts are
+        removed.
+
+        Sitemaps of a robots.txt that were cut off stay with the page whose visit fetched it.
+        """
         self.candidates: list[tuple[Candidate, ...]] = []
-        """The candidates of each visit, empty if the links of its page are not followed."""
+        """The candidates of each visit; empty if the links of its page are not followed."""
         self.link_counts: list[Mapping[str, int]] = []
-        """New in-links of known URLs, per visit."""
+        """New in-links of known URLs, for each visit."""
         self.duplicates: dict[int, DuplicateMatch] = {}
         """The originals of duplicates, by the index of the visit in the group."""
         self.index_removals: list[tuple[int, int]] = []
         """Rows (key, record id) to delete from the duplicate index."""
         self.index_additions: list[tuple[int, int]] = []
-        """Rows to add to it after that."""
+        """Rows to add to the index after the removals."""
         self.events: list[NewEvent] = []
         self.removed_from_queue: list[tuple[int, int, int, int]] = []
         """Queue rows to delete: host, rank, due time and key."""
@@ -140,7 +144,7 @@ class Effects:
 
 
 def known_record_ids(visits: Sequence[PendingVisit]) -> list[int]:
-    """Record ids whose stored pages are needed: those fetched again or confirmed."""
+    """The record ids whose stored pages are needed: of pages that were fetched again or confirmed."""
     return [
         one.entry.record_id
         for one in visits
@@ -151,7 +155,8 @@ def known_record_ids(visits: Sequence[PendingVisit]) -> list[int]:
 def build_duplicate_keys(
     visits: Sequence[PendingVisit], stored: Mapping[int, StoredPage], similarity: Similarity | None
 ) -> list[DuplicateKeys | None]:
-    """The duplicate keys of each page; None for visits without a page and for unchanged originals."""
+    """The keys of each page for the search of duplicates; None for visits without a page, and for unchanged
+    originals."""
     if similarity is None:
         return []
     found: list[DuplicateKeys | None] = []
@@ -167,7 +172,7 @@ def build_duplicate_keys(
 def compute_effects(
     visits: Sequence[PendingVisit], stored: Mapping[int, StoredPage], new_ids: NewIds, duplicates: DuplicateSearch
 ) -> Effects:
-    """The effects of visits in the order they ended; `stored` holds the pages of `known_record_ids`."""
+    """The effects of visits, in the order in which they ended. `stored` holds the pages of `known_record_ids`."""
     found = Effects()
     for number, one in enumerate(visits):
         record_id = one.entry.record_id or new_ids.record()
@@ -186,7 +191,7 @@ def compute_effects(
 def _prepare_page(
     number: int, visit: Visit, record_id: int, stored: StoredPage | None, duplicates: DuplicateSearch, effects: Effects
 ) -> PageToStore | None:
-    """The page to store, compared with earlier ones; adds the changes of the duplicate index."""
+    """The page to store, compared with earlier pages. Adds the changes of the duplicate index."""
     page = visit.page
     if page is None:
         return None
@@ -280,7 +285,7 @@ def _is_changed(kept: PageToStore, stored: StoredPage) -> bool:
 
 
 def _update_queue(one: PendingVisit, record_id: int, effects: Effects) -> None:
-    """A rescheduled task stays in the queue with another time; others leave it."""
+    """A rescheduled task stays in the queue with another time. Other tasks leave the queue."""
     position, plan = (one.host_id, *one.entry[:3]), one.visit.plan
     if not isinstance(plan, Reschedule):
         effects.removed_from_queue.append(position)
@@ -380,7 +385,7 @@ def _duration_ms(visit: Visit) -> int:
 
 
 def iter_change_notices(visits: Iterable[PendingVisit]) -> Iterator[tuple[PendingVisit, ChangeNotice]]:
-    """The change notices that visits found about pages of their own host; others are not trusted."""
+    """The change notices that visits found about pages of their own host. Notices about other hosts are not trusted."""
     for one in visits:
         for change_notice in one.visit.change_notices:
             if change_notice.origin == one.visit.host.origin:

@@ -27,11 +27,11 @@ from tenax.database.schedule import Entry
 from tenax.model import Budget, Candidate, Source
 
 HostKey = tuple[int, int]
-"""A host and a key: of a URL in `seen`, or of a budget in `budget` (host 0 for budgets of hosts)."""
+"""A host and a key: that of a URL in `seen`, or that of a budget in `budget` (host 0 for budgets of hosts)."""
 
 
 class NewCandidate(NamedTuple):
-    """A candidate not cached as known, and the number of its batch."""
+    """A candidate that is not cached as known, and the number of its batch."""
 
     batch_number: int
     candidate: Candidate
@@ -43,7 +43,7 @@ class WindowState(NamedTuple):
     host_ids: Collection[int]
     """The hosts that it leases."""
     loaded_keys: LoadedKeys
-    """The keys of their loaded tasks."""
+    """The keys of the loaded tasks of these hosts."""
 
 
 class AdmitResult(NamedTuple):
@@ -55,7 +55,7 @@ class AdmitResult(NamedTuple):
     urls: list[str]
     """Their URLs."""
     known: list[Candidate]
-    """Candidates whose URLs are in the database once this is committed."""
+    """Candidates whose URLs are in the database when this is committed."""
     filter_hits: Set[str]
     """URLs that the visited filter reported as known."""
     host_ids: dict[str, int]
@@ -70,7 +70,7 @@ class AdmitResult(NamedTuple):
 
 
 class Admitter:
-    """Caches known URLs and host ids, to query the server only for the rest."""
+    """Caches known URLs and host ids, so that the server is queried only for the others."""
 
     def __init__(self, url_key: Callable[[str], int], admission_rate: AdmissionRate) -> None:
         self._sql = queries()
@@ -97,7 +97,7 @@ class Admitter:
         now: float,
         filter_hits: Set[str] = frozenset(),
     ) -> AdmitResult:
-        """Call within a transaction. `filter_hits`: URLs that a filter knows."""
+        """Admit candidates. Call inside of a transaction. `filter_hits` are URLs that a filter knows."""
         refused: list[Counter[str]] = [Counter() for _ in batches]
         candidates, at_unknown_hosts, linked = self._select_unknown(batches, filter_hits)
         host_ids, new_hosts = await self._ensure_hosts(db, at_unknown_hosts, refused, now)
@@ -163,7 +163,8 @@ class Admitter:
     def _select_unknown(
         self, batches: Sequence[Batch], filter_hits: Set[str]
     ) -> tuple[dict[HostKey, NewCandidate], list[NewCandidate], LinkCounts]:
-        """Candidates not cached as known: those at cached hosts, each once, and the others; and the link counts."""
+        """Candidates that are not cached as known: those at cached hosts, each once, and the others; and the link
+        counts."""
         in_links = self._in_links
         linked = in_links.sum_link_counts(batch.link_counts for batch in batches)
         candidates: dict[HostKey, NewCandidate] = {}
@@ -190,7 +191,7 @@ class Admitter:
     async def _ensure_hosts(
         self, db: Connection, unknown: Sequence[NewCandidate], refused: list[Counter[str]], now: float
     ) -> tuple[dict[str, int], set[int]]:
-        """The ids of the hosts, and which of them are new; hosts beyond their domain's budget are left out."""
+        """The ids of the hosts, and which of them are new. Hosts beyond the budget of their domain are left out."""
         found = {one.candidate.origin: 0 for one in unknown}
         missing = await self._look_up_hosts(db, found, list(found))
         if not missing:
@@ -199,7 +200,7 @@ class Admitter:
         spent = await _BudgetUse.lock(
             db, (self._host_budget_key(b) for one in wanted for b in one.candidate.budgets if b.counts_hosts)
         )
-        if spent.used:  # another worker may have added some during the wait
+        if spent.used:  # another worker may have added hosts during the wait
             missing = await self._look_up_hosts(db, found, missing)
         granted: dict[str, None] = {}
         for number, candidate in (one for one in wanted if not found[one.candidate.origin]):
@@ -217,7 +218,7 @@ class Admitter:
         return {origin: host_id for origin, host_id in found.items() if host_id}, new_hosts
 
     async def _look_up_hosts(self, db: Connection, found: dict[str, int], origins: Sequence[str]) -> list[str]:
-        """Fill in the ids of existing hosts; returns the missing ones."""
+        """Fill in the ids of existing hosts. Returns the missing ones."""
         if not origins:
             return []
         found.update((row[1], row[0]) for row in await db.fetch(self._sql["hosts_find"], origins))
@@ -234,7 +235,7 @@ class Admitter:
         """The new candidates, in order, and those refused by a budget."""
         if not candidates:
             return {}, set()
-        # Sorted to prevent deadlocks, and to traverse the B-tree once in order.
+        # Sorted, to prevent deadlocks and to traverse the B-tree once in order.
         hosts, keys = zip(*sorted(candidates), strict=True)
         added = {tuple(row) for row in await db.fetch(self._sql["seen_add"], _format_array(hosts), _format_array(keys))}
         new = {host_key: one for host_key, one in candidates.items() if host_key in added}
@@ -245,7 +246,7 @@ class Admitter:
         return new, set(over)
 
     async def _exceeded_budgets(self, db: Connection, new: dict[HostKey, NewCandidate]) -> dict[HostKey, str]:
-        """The candidates that exceed a budget, and its name; budgets go to the first candidates."""
+        """The candidates that exceed a budget, with its name. Budgets are for the first candidates."""
         counted = {
             host_key: [(self._task_budget_key(host_key, b), b) for b in one.candidate.budgets if not b.counts_hosts]
             for host_key, one in new.items()
@@ -273,7 +274,7 @@ class Admitter:
     async def _enqueue(
         self, db: Connection, arrivals: list[tuple[int, Entry]], own_hosts: Collection[int], new_hosts: set[int]
     ) -> bool:
-        """Add tasks to the queue; whether hosts that no worker leases became ready."""
+        """Add tasks to the queue. Returns whether hosts that no worker leases became ready."""
         first_due: dict[int, float] = {}
         for host_id, entry in arrivals:
             if host_id not in own_hosts and host_id not in new_hosts:
@@ -291,7 +292,7 @@ class Admitter:
 
 
 def _format_array(numbers: Sequence[int]) -> str:
-    """In PostgreSQL's array syntax."""
+    """The numbers as an array in PostgreSQL's syntax."""
     return "{" + rows.encode(numbers)[1:-1].decode() + "}"
 
 

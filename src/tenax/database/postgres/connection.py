@@ -1,4 +1,4 @@
-"""A connection that reconnects by itself, when to try that, and the translation of asyncpg's errors."""
+"""A connection that reconnects by itself, the rules for when it does, and the translation of asyncpg's errors."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ log = logs.logger(__name__)
 
 CONNECT_SECONDS = 10.0
 COMMAND_SECONDS = 60.0
-"""A worker drops the connection after waiting this long for an answer; read-only commands have no limit."""
+"""A worker drops the connection if it has waited this long for a reply. Read-only commands have no limit."""
 CLOSE_SECONDS = 5.0
 MAX_FAILURES = 3
-"""Consecutive failures of all connections to the server before the long pause."""
+"""Consecutive failures of all connections to the server before the long pause begins."""
 RETRY_SECONDS = 30.0
 FIRST_PAUSE_SECONDS = 0.1
 JITTER = 0.1
-"""Random share added to each pause: workers that lose the server together must not return together."""
+"""Random share that is added to each pause: workers that lose the server together must not return together."""
 
 SESSION_SETTINGS = {
     "application_name": "tenax",
     "jit": "off",
-    # A worker that vanished or was suspended within a transaction must not block others for long.
+    # A worker that vanished or was suspended in a transaction must not block others for long.
     "idle_in_transaction_session_timeout": "15s",
     "lock_timeout": "30s",
-    # The client sets the time limits: a timeout of the role would end a long statement again and again.
+    # The client sets the time limits. A timeout of the role would end a long statement again and again.
     "statement_timeout": "0",
     "tcp_keepalives_idle": "20",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "4",
 }
 FIXED_PLAN_SETTINGS = {
-    # Each statement of the loop has one good plan, by key lookups, and it must not change with table statistics. Plans
-    # are discarded now and then: a table that was nearly empty when a plan was made may have grown.
+    # Each statement of the loop has one good plan, by key look-ups, and table statistics must not change it. Plans are
+    # discarded now and then, because a table that was nearly empty when a plan was made may have grown.
     "plan_cache_mode": "force_generic_plan",
     "enable_seqscan": "off",
     "enable_bitmapscan": "off",
@@ -57,7 +57,7 @@ FIXED_PLAN_SETTINGS = {
 
 
 class Connection(Protocol):
-    """The part of asyncpg's connection that is used here."""
+    """The part of asyncpg's connection that this package uses."""
 
     async def execute(self, query: str, *args: object) -> str: ...
 
@@ -79,15 +79,15 @@ class Connection(Protocol):
 
 
 class ConnectionLost(Exception):
-    """The connection broke or the server is unavailable: the statement may or may not have been executed."""
+    """The connection broke, or the server is unavailable. The statement may or may not have been executed."""
 
 
 class TransactionConflict(Exception):
-    """The server aborted this transaction because of another; nothing of it is written."""
+    """The server aborted this transaction because of another one. Nothing of it is written."""
 
 
 class InvalidText(Exception):
-    """A value is not text that PostgreSQL can store; nothing is written."""
+    """A value is not text that PostgreSQL can store. Nothing is written."""
 
 
 class Address:
@@ -105,7 +105,7 @@ class Address:
             raise _invalid_url_error() from None
         if parts.scheme not in ("postgresql", "postgres") or not parts.path.strip("/"):
             raise _invalid_url_error()
-        if "@" in parts.path:  # a password with a slash in it: part of it would become the database name
+        if "@" in parts.path:  # a password with a slash, so that part of it would become the database name
             raise _invalid_url_error()
         self.user = unquote(parts.username or "")
         self.database = unquote(parts.path.strip("/"))
@@ -124,7 +124,7 @@ def _invalid_url_error() -> ConfigError:
 
 
 async def connect(address: Address, settings: dict[str, str], command_seconds: float | None = None) -> Connection:
-    """A new connection; raises what asyncpg raises."""
+    """A new connection. Raises what asyncpg raises."""
     import asyncpg
 
     connection: Connection = await asyncpg.connect(
@@ -143,13 +143,13 @@ class PostgresConnection:
     def __init__(
         self, address: Address, settings: dict[str, str], *, should_wait: bool, breaker: Breaker | None = None
     ) -> None:
-        """`should_wait`: wait for an unavailable server without limit; else raise."""
+        """`should_wait`: wait without a limit while the server is unavailable; otherwise raise."""
         self.address = address
         self._settings = settings
         self._should_wait = should_wait
         self._breaker = breaker or Breaker()
         self._has_answered = False
-        """A statement was answered on the current connection."""
+        """A statement got a reply on the current connection."""
         self._on_connect: Callable[[Connection], Awaitable[None]] | None = None
         self._lock = asyncio.Lock()
         self._connection: Connection | None = None
@@ -158,7 +158,7 @@ class PostgresConnection:
         """The server did not answer the last attempt."""
 
     async def open(self) -> None:
-        """Connect. Raises `DatabaseUnavailable` when the server does not answer, or another `TenaxError`."""
+        """Connect. Raises `DatabaseUnavailable` if the server does not answer, or another `TenaxError`."""
         try:
             await self._connect()
         except Exception as error:
@@ -185,7 +185,7 @@ class PostgresConnection:
                 if isinstance(translated, ConnectionLost) and not self._has_answered:
                     self._on_failure(translated)
                 if isinstance(translated, (ConnectionLost, asyncio.CancelledError)):
-                    self._drop()  # the statement may have been executed: `on_connect` of the next connection finds out
+                    self._drop()  # the statement may have been executed; `on_connect` of the next connection finds out
                 if translated is error:
                     raise
                 raise translated from None
@@ -307,7 +307,7 @@ def _classify_error(error: BaseException, address: Address) -> BaseException:
 
 
 def translate_error(error: BaseException, address: Address) -> TenaxError:
-    """Translate a server or connection error into one line for users, without passwords."""
+    """Translate an error of the server or the connection into one line for users, without passwords."""
     from asyncpg import exceptions as pg
 
     match error:
@@ -369,7 +369,7 @@ def _error_text(error: BaseException) -> str:
 
 
 class Breaker:
-    """Shared by all connections of one database. Counts connections that failed or answered nothing."""
+    """Counts connections that failed or got no reply. Shared by all connections of one database."""
 
     def __init__(self, retry_seconds: float = RETRY_SECONDS) -> None:
         self._retry_seconds = retry_seconds

@@ -1,4 +1,5 @@
-"""The claims of one worker: served from memory, which is filled from the server and shared with other workers."""
+"""The claims of one worker. They are served from memory, which is filled from the server and shared with other
+workers."""
 
 from __future__ import annotations
 
@@ -22,10 +23,10 @@ from tenax.runtime.cancellation import cancel_and_wait
 log = logs.logger(__name__)
 
 REFILL_WAIT_SECONDS = 1.0
-"""How long a claim waits for a refill from the server."""
+"""How long a claim waits until the memory is filled from the server."""
 MIN_WAIT_SECONDS = 0.001
 NOTIFY_INTERVAL_SECONDS = 0.1
-"""Maximum rate of notifications about new work; workers also poll every second."""
+"""Minimum time between notifications about new work. Workers also look every second."""
 
 
 class Connections(NamedTuple):
@@ -76,7 +77,7 @@ class Frontier:
             if self._write_connection.is_unavailable:
                 return None
             now = self._clock.now()
-            # After our lease expired, our hosts may belong to others: send a heartbeat first.
+            # After our lease has expired, other workers may have our hosts. So send a heartbeat first.
             is_alive = self._worker.alive_until > now
             taken = self._schedule.take(now) if is_alive else None
             is_due = not is_alive or self._window.is_due(now)
@@ -111,14 +112,14 @@ class Frontier:
         return self._window.next_claim_at()
 
     def add_tasks(self, arrivals: list[tuple[int, Entry]]) -> None:
-        """Add tasks that wait now, by host."""
+        """Add tasks that wait from now on, by host."""
         now = self._clock.now()
         for host_id, entry in arrivals:
             self._window.add_task(host_id, entry, now)
         self._changed.set()
 
     def reload(self) -> None:
-        """Read everything again, after many hosts got tasks."""
+        """Read everything again, after many hosts have got tasks."""
         self._schedule.reload()
         self._window.schedule_scan(self._clock.now())
         self._changed.set()
@@ -135,7 +136,7 @@ class Frontier:
         return self._refill_task
 
     def refill_if_due(self) -> None:
-        """A worker that claims nothing at the moment must release hosts for others, too."""
+        """Refill, if it is time. A worker that claims nothing at the moment must also release hosts for others."""
         if self._has_claimed and self._window.is_due(self._clock.now()):
             self.start_refill()
 
@@ -155,7 +156,7 @@ class Frontier:
         self._changed.set()
 
     async def rejoin(self, ended_worker_id: int) -> None:
-        """Register again without hosts: the worker's lease expired, and its hosts belong to others."""
+        """Register again without hosts: the lease of the worker has expired, and other workers have its hosts."""
         async with self._join_lock:
             if self._worker.id != ended_worker_id:
                 return
@@ -177,14 +178,14 @@ class Frontier:
             self._changed.set()
 
     def notify_workers(self) -> None:
-        """Notify other workers: hosts that nobody leases have work."""
+        """Tell other workers that hosts which no worker leases have work."""
         loop = asyncio.get_running_loop()
         if loop.time() - self._notified_at >= NOTIFY_INTERVAL_SECONDS:
             self._notified_at = loop.time()
             self._notify_task = loop.create_task(self._notify())
 
     async def _notify(self) -> None:
-        # Outside of a transaction: a NOTIFY within one blocks every other until it is committed.
+        # Outside of a transaction, because a NOTIFY in a transaction blocks every other one until the COMMIT.
         with suppress(ConnectionLost, TransactionConflict, DatabaseUnusable):  # the others poll anyway
             async with self._query_connection.use() as db:
                 await db.fetchval("SELECT pg_notify($1, $2)", self._channel, str(self._worker.id))

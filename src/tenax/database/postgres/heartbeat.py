@@ -1,4 +1,4 @@
-"""A worker among its peers: heartbeats every second, the state of the others, and leader election per sink."""
+"""A worker among the other workers: heartbeats, the state of the others, and the choice of a leader for each sink."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tenax.model import Peers
 HEARTBEAT_LOOP_SECONDS = 1.0
 RECOVER_INTERVAL_SECONDS = 60.0
 DISCARD_PLANS_INTERVAL_SECONDS = 5.0
-"""Query plans are discarded this often: a table that was small when they were made may have grown."""
+"""How often query plans are discarded. A table that was small when they were made may have grown."""
 
 
 class Heartbeat:
@@ -42,13 +42,14 @@ class Heartbeat:
         self._clock = clock
         self._announced_at: float | None = None
         self.is_cut_off: Callable[[], bool] = lambda: False
-        """Whether this worker cannot reach Redis; changes are announced to the others."""
+        """Whether this worker cannot reach Redis. Changes are announced to the others."""
         self.peers = Peers(workers=1, without_redis=0, checked_at=0.0)
 
     async def run(self, recover: Callable[[], Awaitable[int]], update_counts: Callable[[], Awaitable[None]]) -> None:
         """Run until cancelled: `recover` finds dead workers, `update_counts` reads the counts of all workers."""
         loop = asyncio.get_running_loop()
-        # More often where workers count as dead sooner, so that their hosts do not wait much longer than that.
+        # Workers look more often if workers count as dead sooner, so that the hosts of a dead one do not wait much
+        # longer than that.
         pause_seconds = min(RECOVER_INTERVAL_SECONDS, self._config.dead_after_seconds / 2)
         beat_at, recover_at = loop.time() + self._config.heartbeat_seconds, loop.time() + pause_seconds
         plan_at = loop.time() + DISCARD_PLANS_INTERVAL_SECONDS
@@ -69,7 +70,7 @@ class Heartbeat:
             self._frontier.refill_if_due()
 
     async def update_peers(self) -> None:
-        """Read the state of the peers, and announce whether we are cut off."""
+        """Read the state of the other workers, and announce whether this worker is cut off."""
         await self._write_connection.run_idempotent(self._exchange_cut_off_status)
 
     async def _send_heartbeat(self) -> None:
@@ -85,8 +86,8 @@ class Heartbeat:
         if not is_cut_off or not row["is_announced"]:
             self._announced_at = None
         elif self._announced_at is None:
-            self._announced_at = self._clock.now()  # announced before, but the answer was lost
-        # Before any change: from here on nobody may rely on an announcement that is about to end.
+            self._announced_at = self._clock.now()  # announced before, but the reply was lost
+        # Before any change: from here on no worker may rely on an announcement that is about to end.
         self.peers = Peers(row["workers"], row["cut_off"], checked_at, self._announced_at)
         if row["is_announced"] not in (None, is_cut_off):
             await db.execute(queries()["worker_cut_off"], worker_id, is_cut_off)
@@ -95,13 +96,13 @@ class Heartbeat:
 
 
 SESSION_TRUST_SECONDS = 1.0
-"""How long a session that answered is assumed to exist."""
+"""How long a session that has replied is assumed to exist."""
 ANSWER_TIMEOUT_SECONDS = 5.0
-"""After this the session may be gone and another process may lead, so we do not."""
+"""After this time the session may have ended and another process may lead, so this process does not."""
 
 
 class Leader:
-    """Advisory locks, one per sink, on a connection of their own that exists only while we hold any."""
+    """Advisory locks, one per sink, on a connection of their own that exists only while this process holds any."""
 
     def __init__(self, address: Address, query_connection: PostgresConnection) -> None:
         self._address = address
@@ -111,15 +112,15 @@ class Leader:
         self._session: Connection | None = None
         self._led_sinks: set[str] = set()
         self._lost_sinks: set[str] = set()
-        """Lost sinks whose caller was not informed yet."""
+        """Sinks that were lost, and whose caller does not know this yet."""
         self._answered_at = 0.0
         self._is_closed = False
 
     async def acquire(self, sink: str) -> bool:
-        """Whether we lead. After a loss, returns False at least once before leading again."""
+        """Whether this process leads. After the lead was lost, returns False at least once before it leads again."""
         if sink not in self._led_sinks and sink not in self._lost_sinks:
             key = self._lock_key(sink)
-            # Outside the lock: waits while the server is unavailable.
+            # Outside of the lock, because this waits while the server is unavailable.
             if not await self._query_connection.run_idempotent(
                 lambda db: db.fetchval(queries()["leader_lock_is_free"], key)
             ):
@@ -133,7 +134,7 @@ class Leader:
             return sink in self._led_sinks
 
     async def close(self) -> None:
-        """Release leadership at once."""
+        """Give up the lead at once."""
         self._is_closed = True
         async with self._lock:
             await self._end_session()
@@ -160,7 +161,7 @@ class Leader:
         return sink in self._led_sinks
 
     async def _check_session(self) -> None:
-        """Check that the session still exists: a new one holds no locks."""
+        """Check that the session still exists, because a new session holds no locks."""
         assert self._connection is not None and self._session is not None
         is_fresh = asyncio.get_running_loop().time() - self._answered_at < SESSION_TRUST_SECONDS
         if is_fresh and not self._session.is_closed():

@@ -16,9 +16,9 @@ from tenax.database.postgres.worker import MIN_LEASE_SECONDS, LeasedSchedule, Re
 from tenax.database.schedule import Entry
 
 SCAN_INTERVAL_SECONDS = 0.1
-"""Minimum interval between looks for free hosts, when there are some."""
+"""Minimum time between two searches for free hosts, if there are some."""
 POLL_INTERVAL_SECONDS = 1.0
-"""Interval between looks when none is known: others may have released one."""
+"""Time between two searches if no free host is known, because other workers may have released one."""
 NEVER = float("inf")
 
 
@@ -31,12 +31,12 @@ class WorkerLoad(NamedTuple):
     """The smallest number of hosts that a worker leases."""
     leased_by_others: int
     free_hosts: int
-    """Ready hosts that nobody leases; not counted beyond what is useful."""
+    """Ready hosts that no worker leases. They are not counted beyond what is useful."""
     next_free_at: float | None
 
 
 class Window:
-    """Keeps the slots filled. Methods that take the connection need it exclusively."""
+    """Keeps the slots filled. Methods that take the connection need exclusive use of it."""
 
     def __init__(
         self, worker: Worker, schedule: LeasedSchedule, writer: Writer, clock: Clock, window_hosts: int
@@ -48,7 +48,7 @@ class Window:
         self._window_hosts = window_hosts
         self._sql = queries()
         self._next_free_at = 0.0
-        """When a host that nobody leases is ready, as far as known."""
+        """When a host that no worker leases is ready, as far as is known."""
         self._poll_at = 0.0
         self._reported_hosts: int | None = None
         self._have_others_hosts = False
@@ -64,7 +64,8 @@ class Window:
         return min(self._next_free_at, self._poll_at)
 
     def next_claim_at(self) -> float | None:
-        """When a claim may succeed, as far as known: soon while others lease hosts, now while a refill is due."""
+        """When a claim may succeed, as far as is known: soon while other workers lease hosts, now while a refill is
+        due."""
         if self._schedule.should_refill:
             return 0.0
         inside = self._schedule.next_claim_at()
@@ -74,14 +75,14 @@ class Window:
         return None if ready_at == NEVER else ready_at
 
     def add_task(self, host_id: int, entry: Entry, now: float) -> None:
-        """Add a task that waits now at this host."""
+        """Add a task of this host that waits from now on."""
         if host_id in self._schedule:
             self._schedule.add_task(host_id, entry, now)
         else:
             self.schedule_scan(max(entry.due / 1000, now))
 
     def schedule_scan(self, at: float) -> None:
-        """Look for free hosts at this time: there may be some with work."""
+        """Look for free hosts at this time, because there may be some with work."""
         self._next_free_at = min(self._next_free_at, at)
 
     def reset(self) -> None:
@@ -93,7 +94,7 @@ class Window:
     # -- refilling ------------------------------------------------------------------------------------------
 
     async def refill(self, db: Connection) -> None:
-        """Exchange hosts if it is time to, and read the tasks that leased hosts need."""
+        """Release and lease hosts if it is time, and read the tasks that leased hosts need."""
         now = self._clock.now()
         if self.next_scan_at <= now:
             await self._exchange_hosts(db, now)
@@ -122,7 +123,8 @@ class Window:
             await self._report_hosts(db)
 
     def _release_surplus(self, load: WorkerLoad, share: int, now: float) -> None:
-        """Release hosts beyond our share to workers that have less; rotate the hosts of a full window."""
+        """Release hosts beyond our share to workers that have fewer. In a full window, release the hosts that were
+        leased longest."""
         surplus = len(self._schedule) - share
         if surplus > 0 and not load.free_hosts and load.min_leased < share:
             self._schedule.start_release(surplus, now)
@@ -140,10 +142,10 @@ class Window:
             self._schedule.add_leased_host(host_id, record, now)
 
     async def release_hosts(self, db: Connection, released_hosts: Sequence[ReleasedHost]) -> None:
-        """Release hosts; tasks added there at the same time are not missed."""
+        """Release hosts. Tasks that are added to them at the same time are not missed."""
         if not released_hosts:
             return
-        # Removed first, even if the connection fails: `reconcile` finds the rows left behind.
+        # Removed first, even if the connection then fails: `reconcile` finds the rows that remain.
         for one in released_hosts:
             if one.host_id in self._schedule:
                 self._schedule.remove(one.host_id)
@@ -157,7 +159,7 @@ class Window:
         await db.execute("COMMIT")
 
     async def reconcile(self, db: Connection) -> None:
-        """After a lost connection: release hosts that are recorded as ours but are not in the schedule."""
+        """After a lost connection, release hosts that are recorded as ours but are not in the schedule."""
         await self._worker.wait_for_last_write(db)
         now = self._clock.now()
         strays = [

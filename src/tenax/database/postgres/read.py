@@ -46,7 +46,7 @@ from tenax.database.statements import (
 from tenax.model import CanonicalCopy, Cursor, Event, HostRecord, Page
 
 EXACT_COUNT_LIMIT = 2_000_000
-"""Only a sample of a larger queue is counted to find the hosts with the most tasks."""
+"""Of a larger queue only a sample is counted to find the hosts with the most tasks."""
 
 
 class Reader:
@@ -75,7 +75,7 @@ class Reader:
         return build_due_tasks(now, tuple(counts or ()), tasks)
 
     async def status(self, now: float, worker_id: int) -> Status:
-        """The approximate status at this time; `worker_id` is our own, not counted as another worker."""
+        """The approximate status at this time. `worker_id` is our own, which is not counted as another worker."""
         tally = await self._connection.run_idempotent(read_tally)
         load = await self._read_load(now)
         created = await self.get_meta("created_at")
@@ -190,7 +190,7 @@ async def read_tally(db: Connection) -> dict[str, int]:
 
 
 def _host_pattern(host: str | None) -> str | None:
-    """Matches a host with or without scheme and port."""
+    """A pattern that matches the host, with or without scheme and port."""
     if host is None:
         return None
     inner = _glob_regex(host)
@@ -198,7 +198,7 @@ def _host_pattern(host: str | None) -> str | None:
 
 
 def _glob_pattern(glob: str | None) -> str | None:
-    """`*` any text, `?` any character, `[a-z]` one of these; must match the whole URL."""
+    """A pattern for a glob that must match the whole URL: `*` is any text, `?` any character, `[a-z]` one of these."""
     return None if glob is None else f"^{_glob_regex(glob)}$"
 
 
@@ -222,7 +222,7 @@ T = TypeVar("T")
 
 
 class RunInTransaction(Protocol):
-    """Runs work in a transaction of its own, again after a conflict."""
+    """Runs work in a transaction of its own, and again after a conflict."""
 
     async def __call__(self, work: Callable[[Connection], Awaitable[T]]) -> T: ...
 
@@ -270,12 +270,12 @@ class PostgresLinks:
     async def _update_ranks(
         self, last: QueueKey, choose_priority: PriorityFunction, db: Connection
     ) -> tuple[QueueKey, int] | None:
-        """Update the next batch of waiting tasks; returns the last of them, and how many ranks changed."""
+        """Update the next batch of waiting tasks. Returns the last of them, and how many ranks changed."""
         found = await db.fetch(self._sql["waiting_after"], *last, TASK_BATCH_SIZE)
         if not found:
             return None
         changes = rank_changes((tuple(task) for task in found), choose_priority)
-        # A worker that leases a host identifies its tasks by rank; changing it would lose them.
+        # A worker that leases a host identifies its tasks by rank, so changing the rank would lose them.
         hosts = sorted({change[0] for change in changes})
         unleased = {row["id"] for row in await db.fetch(self._sql["hosts_lock_unleased"], hosts)}
         changes = [change for change in changes if change[0] in unleased]

@@ -18,13 +18,13 @@ from tenax.database.statements import RECORD_BATCH_SIZE, ROUND_KEY, ROW_BATCH_SI
 from tenax.model import NEEDS_BROWSER, Candidate, Source
 
 URL_BATCH_SIZE = 500
-"""URLs per transaction."""
+"""Number of URLs per transaction."""
 QUEUE_COLUMNS = 13
-"""Leading columns of a returned row that are its queue row; the previous state may follow."""
+"""Number of columns of a returned row that are its queue row. They come first; the previous state may follow."""
 
 
 class RequeueStep:
-    """One batch of a replay or recrawl, within a transaction."""
+    """One batch of a replay or recrawl, inside of a transaction."""
 
     def __init__(self, worker_id: int, own_hosts: Collection[int], now: float) -> None:
         self._worker_id = worker_id
@@ -34,7 +34,7 @@ class RequeueStep:
     async def replay(
         self, db: Connection, above: int, urls: Sequence[str] | None, needs_browser: bool
     ) -> tuple[int, int | None]:
-        """Queue the next dead letters, with their attempts reset; returns how many, and the last id."""
+        """Queue the next dead letters, with their attempts reset. Returns how many, and the last id."""
         queue_rows = await db.fetch(
             queries()["replay"], above, urls, RECORD_BATCH_SIZE, milliseconds(self._now),
             rows.SOURCE_NUMBER[Source.REPLAY],
@@ -44,13 +44,13 @@ class RequeueStep:
         return len(queue_rows), max((row["id"] for row in queue_rows), default=None)
 
     async def unpark(self, db: Connection, above: int, causes: Sequence[str]) -> tuple[int, int | None]:
-        """Queue the next tasks parked for one of these causes; returns how many, and the last id."""
+        """Queue the next tasks that are parked for one of these causes. Returns how many, and the last id."""
         queue_rows = await db.fetch(queries()["unpark"], above, causes, RECORD_BATCH_SIZE, milliseconds(self._now))
         await self._enqueue(db, queue_rows, {"waiting": len(queue_rows), "parked": -len(queue_rows)})
         return len(queue_rows), max((row["id"] for row in queue_rows), default=None)
 
     async def refetch(self, db: Connection, record_ids: Sequence[int]) -> tuple[int, int | None]:
-        """Queue settled records for another visit, in one step; returns how many."""
+        """Queue settled records for another visit, in one step. Returns how many."""
         queue_rows = await db.fetch(queries()["refetch"], record_ids, milliseconds(self._now))
         await self._enqueue(db, queue_rows, {"waiting": len(queue_rows), "settled": -len(queue_rows)})
         return len(queue_rows), None
@@ -58,7 +58,8 @@ class RequeueStep:
     async def requeue(
         self, db: Connection, above: int, candidates: Sequence[Candidate], url_key: Callable[[str], int]
     ) -> tuple[int, int | None]:
-        """Queue candidates from this index on that have no page and do not wait; returns how many, and the next one."""
+        """Queue candidates, from this index on, that have no page and do not wait. Returns how many, and the next
+        index."""
         part = candidates[above : above + URL_BATCH_SIZE]
         if not part:
             return 0, None
@@ -77,7 +78,8 @@ class RequeueStep:
         return len(queue_rows), above + len(part)
 
     async def requeue_settled(self, db: Connection, above: int) -> tuple[int, int | None]:
-        """Queue the next settled records worth another visit; returns how many, and the last id read."""
+        """Queue the next settled records that are worth another visit. Returns how many, and the last id that was
+        read."""
         last: int | None = await db.fetchval(queries()["requeue_settled_range"], above, RECORD_BATCH_SIZE)
         if last is None:
             return 0, None
@@ -94,12 +96,12 @@ class RequeueStep:
 
 
 RunStep = Callable[[RequeueStep, Connection, int], Awaitable[tuple[int, int | None]]]
-"""Returns how many were queued, and where to continue; None at the end. Gets the previous position, 0 at first."""
+"""Gets the previous position, 0 at first. Returns how many were queued, and where to continue; None at the end."""
 RunRequeue = Callable[[Callable[[Connection], Awaitable[tuple[int, int | None]]]], Awaitable[tuple[int, int | None]]]
 
 
 async def run_steps(run_in_transaction: RunRequeue, make_step: Callable[[], RequeueStep], run_step: RunStep) -> int:
-    """Run all steps, each in its own transaction; returns how many tasks were queued."""
+    """Run all steps, each in its own transaction. Returns how many tasks were queued."""
     requeued = 0
     last: int | None = 0
 

@@ -1,5 +1,8 @@
-"""The schema: named statements, creation and migration of the tables, and checks: its version, contradicting rows, and
-a server's clock set back while no worker was running."""
+"""The schema: named statements, creation and migration of the tables, and checks.
+
+Checked are its version, rows that contradict each other, and whether a server's clock was set back while no worker was
+running.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ def latest_version() -> int:
 
 
 async def read_version(db: Connection) -> int | None:
-    """The version of the schema; None when it has no Tenax tables."""
+    """The version of the schema; None if it has no Tenax tables."""
     if await db.fetchval("SELECT to_regclass('meta')") is None:
         return None
     value = await db.fetchval(queries()["meta_get"], VERSION_KEY)
@@ -64,7 +67,7 @@ async def read_version(db: Connection) -> int | None:
 
 
 def check_version(version: int | None, address: Address) -> None:
-    """Raises when the schema cannot be used as it is."""
+    """Raises an error if the schema cannot be used as it is."""
     if version is None:
         raise DatabaseNotFound(
             f"there is no crawl in {address}, schema {address.schema!r}; start one with: tenax crawl URL"
@@ -91,7 +94,7 @@ async def ensure_tables(db: Connection, address: Address) -> None:
 
 
 async def migrate(url: str, schema: str) -> tuple[int, int]:
-    """Migrate the tables to the latest version, each step in one transaction; returns old and new version.
+    """Migrate the tables to the latest version, each step in one transaction. Returns the old and the new version.
 
     Refuses a newer version. Stop workers of the older version first.
     """
@@ -126,7 +129,7 @@ async def server_clock_offset(url: str, schema: str, clock: Clock) -> float:
 async def clock_offset_seconds(db: Connection, clock: Clock) -> float:
     """The same, on an open connection.
 
-    Workers with different clocks would request hosts too early: of several samples the quickest is the most exact.
+    Workers with different clocks would request hosts too early. The quickest of several samples is the most exact.
     """
     samples: list[tuple[float, float]] = []
     for _ in range(CLOCK_SAMPLES):
@@ -146,7 +149,7 @@ def _versioned_step(number: int, step: str) -> str:
 
 async def _run_migrations(db: Connection, address: Address, *, only_new: bool) -> None:
     lock = int.from_bytes(blake2b(f"tenax {address.schema}".encode(), digest_size=8).digest(), signed=True)
-    # A session lock, because each step may be its own transaction. Another process's steps may take long.
+    # A session lock, because each step may be a transaction of its own. The steps of another process may take long.
     await db.execute(f"SET lock_timeout = 0; SELECT pg_advisory_lock({lock}); RESET lock_timeout")
     try:
         version = await read_version(db)
@@ -159,7 +162,7 @@ async def _run_migrations(db: Connection, address: Address, *, only_new: bool) -
                 f"the schema {address.schema!r} in {address} holds other tables; give another database.schema"
             )
         steps = [_versioned_step(number, step) for number, step in migrations().items() if number > (version or 0)]
-        # A new database is created in one transaction: half of one would be taken for an older version.
+        # A new database is created in one transaction, because half of one would be taken for an older version.
         for transaction in ["; ".join(steps)] if version is None else steps:
             await db.execute(f"BEGIN; {transaction}; COMMIT")
     finally:
@@ -198,7 +201,7 @@ COUNT_QUERIES = statements.COUNT_QUERIES | {
 
 
 async def find_problems(db: Connection) -> list[str]:
-    """All problems in words; reads one consistent snapshot, also while workers write."""
+    """All problems in words. Reads one consistent snapshot, also while workers write."""
     found = []
     await db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     for description, sql in CHECKS.items():
@@ -213,9 +216,10 @@ async def find_problems(db: Connection) -> list[str]:
 
 
 async def correct_clock_rollback(connection: PostgresConnection, now: float) -> None:
-    """Shift future times if workers have recorded a later time than `now` and none of them is alive.
+    """If workers have recorded a later time than `now` and none of them is alive, shift times in the future.
 
-    Workers use the server's time. A worker whose lease ends later than any lease could is from before the rollback.
+    Workers use the time of the server. A worker whose lease ends later than any lease could is from before the clock
+    was set back.
     """
 
     async def rollback_seconds(db: Connection) -> float:
@@ -224,12 +228,12 @@ async def correct_clock_rollback(connection: PostgresConnection, now: float) -> 
 
     if not await connection.run_idempotent(rollback_seconds):
         return
-    # On a connection without a timeout: scanning the whole queue may take long.
+    # On a connection without a timeout, because scanning the whole queue may take long.
     own = PostgresConnection(connection.address, {}, should_wait=False)
     try:
         async with own.use() as db:
             await db.execute("BEGIN")
-            await db.execute("LOCK TABLE worker IN EXCLUSIVE MODE")  # no worker joins or shifts at the same time
+            await db.execute("LOCK TABLE worker IN EXCLUSIVE MODE")  # no other worker joins or shifts times meanwhile
             if seconds := await rollback_seconds(db):
                 await _shift_all(db, seconds, now)
             await db.execute("COMMIT")

@@ -1,8 +1,8 @@
 """The PostgreSQL database: any number of workers on one database, each visiting hosts that it leases for a time.
 
-Workers lease hosts, not URLs. Claims are in memory: a task's row leaves the queue in the transaction that commits its
-visit, so a worker's claims end with it. The first worker that finds its heartbeats missing releases its hosts. While
-the server is unavailable nothing is claimed, and commits wait for it until their leases expire.
+Workers lease hosts, not URLs. Claims are in memory. A task's row leaves the queue in the transaction that commits its
+visit, so the claims of a worker end with the worker. The first worker that finds its heartbeats missing releases its
+hosts. While the server is unavailable nothing is claimed, and commits wait until their leases expire.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class PostgresDatabase:
             )
             self._write_connection = self._query_connection
         else:
-            # One connection for statements that must run in order, one for queries.
-            # Retries are shorter where workers count as dead sooner: a heartbeat must be possible after a short outage.
+            # One connection for statements that must run in order, and one for queries. If workers count as dead
+            # sooner, retries follow sooner, because a heartbeat must be possible after a short outage.
             breaker = Breaker(min(RETRY_SECONDS, config.dead_after_seconds / 4))
             self._query_connection = PostgresConnection(address, {}, should_wait=True, breaker=breaker)
             self._write_connection = PostgresConnection(address, FIXED_PLAN_SETTINGS, should_wait=True, breaker=breaker)
@@ -96,9 +96,9 @@ class PostgresDatabase:
         read_only: bool = False,
         visited_set: VisitedSet | None = None,
     ) -> PostgresDatabase:
-        """Open the database, or create it in an empty schema. Tasks claimed by dead workers are waiting again.
+        """Open the database, or create it in an empty schema. Tasks that dead workers claimed wait again.
 
-        `visited_set` may save lookups of URLs that others have admitted; it is closed with the database.
+        `visited_set` may save look-ups of URLs that other workers have admitted. It is closed with the database.
         """
         database = cls(url, config, clock, pace_rules, write_rules, visited_set=visited_set, read_only=read_only)
         try:
@@ -161,7 +161,7 @@ class PostgresDatabase:
         self._tasks = [loop.create_task(self._run_heartbeat()), loop.create_task(self._watch_outage())]
 
     async def _on_reconnect(self, db: Connection) -> None:
-        """Called first on each new writing connection."""
+        """Called first on each new connection for writing."""
         await self._window.reconcile(db)
         self._frontier.wake_waiters()
 
@@ -175,7 +175,7 @@ class PostgresDatabase:
         self._raise_if_failed()
         claim = await self._frontier.claim()
         if claim is None:
-            self._raise_if_failed()  # the claim may have failed at the server
+            self._raise_if_failed()  # the claim may have failed because of the server
         return claim
 
     async def wait_for_work(self, timeout_seconds: float) -> None:
@@ -193,7 +193,7 @@ class PostgresDatabase:
         return self._frontier.next_claim_at()
 
     def lost_file(self) -> str:
-        return ""  # it has none
+        return ""  # there is no file
 
     @property
     def is_unavailable(self) -> bool:
@@ -203,7 +203,7 @@ class PostgresDatabase:
         return rows.counts_from_tally(self._tally)
 
     def _on_written(self, result: WriteResult) -> None:
-        """Called when a group is durable, while the connection is still ours."""
+        """Called when a group is durable, while this process still uses the connection."""
         self._tally.update(result.tally)
         self._frontier.add_tasks(result.arrivals)
         if result.admitted.has_new_work:
@@ -237,7 +237,10 @@ class PostgresDatabase:
                 self._group_commit.abandon_expired(self._clock.now())
 
     async def _update_counts(self) -> None:
-        """Read the counts of all workers. A write in progress adds its own counts at its end, so none counts twice."""
+        """Read the counts of all workers.
+
+        A write that is in progress adds its own counts at its end, so none is counted twice.
+        """
 
         async def read(db: Connection) -> None:
             self._tally = Counter(await read_tally(db))
@@ -314,13 +317,14 @@ class PostgresDatabase:
         return requeued
 
     async def recover(self) -> int:
-        """Release the hosts of dead workers; returns how many workers, including those found at opening."""
+        """Release the hosts of dead workers. Returns the number of workers, including those found when the database was
+        opened."""
         found = self._dead_worker_count + await self._run_in_transaction(self._worker.recover)
         self._dead_worker_count = 0
         return found
 
     async def find_problems(self) -> list[str]:
-        """See `Database`. For a large database use one opened read-only, which has no time limit."""
+        """See `Database`. For a large database, use one that was opened read-only, which has no time limit."""
         return await self._query(find_problems)
 
     # -- administration -------------------------------------------------------------------------------------
@@ -335,7 +339,7 @@ class PostgresDatabase:
         return await self._checked_reader.get_meta(name)
 
     async def close(self) -> None:
-        """Release everything; commits still waiting for their group fail, and their tasks can be claimed again."""
+        """Release everything. Commits that still wait for their group fail, and their tasks can be claimed again."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -344,7 +348,7 @@ class PostgresDatabase:
             task.cancel()
         await self._leader.close()
         if self._write_connection.is_unavailable:
-            await self._write_connection.close()  # ends the calls that wait for it
+            await self._write_connection.close()  # this ends the calls that wait for the connection
         await self._group_commit.close(CLOSE_SECONDS)
         await self._frontier.close()
         is_gone = self.is_unavailable
@@ -352,7 +356,7 @@ class PostgresDatabase:
             try:
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await self._leave()
-            except Exception as error:  # others will recover our hosts
+            except Exception as error:  # other workers will release our hosts
                 is_gone |= isinstance(error, TimeoutError)
         await self._write_connection.close(is_unresponsive=is_gone)
         await self._query_connection.close(is_unresponsive=is_gone)
@@ -387,7 +391,7 @@ class PostgresDatabase:
             raise self._failure
 
     def _fail(self, error: BaseException) -> None:
-        """Make every later call raise this error; committed work is kept."""
+        """Make every later call raise this error. Committed work is kept."""
         if self._failure is None:
             self._failure = error
         self._group_commit.fail(self._failure)

@@ -1,4 +1,5 @@
-"""Group commit: visits that end at nearly the same time are written in one transaction, all of each or nothing."""
+"""Group commit: visits that end at nearly the same time are written in one transaction, each completely or not at
+all."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from tenax.model import Candidate, RobotsCopy, Visit
 
 
 class WriteResult(NamedTuple):
-    """The result of a transaction, valid once it is committed."""
+    """The result of a transaction. It is valid when the transaction is committed."""
 
     effects: Effects
     admitted: AdmitResult
@@ -35,17 +36,17 @@ class WriteResult(NamedTuple):
 
     @property
     def admissions(self) -> list[Admission]:
-        """One for each visit, then one for each batch of candidates outside of a visit."""
+        """One for each visit, and then one for each batch of candidates outside of a visit."""
         return self.admitted.admissions
 
     @property
     def arrivals(self) -> list[tuple[int, Entry]]:
-        """Tasks that now wait, by host."""
+        """Tasks that wait from now on, by host."""
         return self.effects.arrivals + self.admitted.arrivals + self.admitted.moved
 
 
 class Writer:
-    """Writes groups of visits; its caches hold only committed data."""
+    """Writes groups of visits. Its caches hold only committed data."""
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class Writer:
         self._admitter = Admitter(self._url_key, AdmissionRate(rules.links_per_second))
 
     async def find_known_urls(self, candidates: Iterable[Candidate]) -> Set[str]:
-        """The URLs that need no lookup; call before the transaction begins."""
+        """The URLs that need no look-up. Call before the transaction begins."""
         if self._visited_filter is None:
             return frozenset()
         return await self._visited_filter.known_urls(self._admitter.unknown_candidates(candidates))
@@ -75,9 +76,9 @@ class Writer:
         now: float,
         filter_hits: Set[str] = frozenset(),
     ) -> WriteResult:
-        """Write visits, and batches of candidates outside of visits, within a transaction.
+        """Write visits, and batches of candidates outside of visits, inside of a transaction.
 
-        `outbox_statements` must follow as its last step.
+        `outbox_statements` must follow as the last step of the transaction.
         """
         effects = await self._visit_writer.write_visits(db, visits)
         batches = [*visit_batches(visits, effects), *other_batches]
@@ -108,8 +109,11 @@ async def add_to_tally(db: Connection, worker_id: int, tally: Counter[str]) -> N
 
 
 def outbox_statements(content_ids: Sequence[int]) -> str:
-    """The statements that assign event numbers: the last before COMMIT and sent together with it, because every other
-    commit with events waits from here on until it is done."""
+    """The statements that assign event numbers.
+
+    They are the last before COMMIT and are sent together with it, because from then on every other commit with events
+    waits.
+    """
     if not content_ids:
         return ""
     numbers = ",".join(map(str, content_ids))
@@ -132,14 +136,14 @@ class CommitCallbacks(NamedTuple):
     """What a group commit reports."""
 
     on_written: Callable[[WriteResult], None]
-    """A transaction is durable."""
+    """Called when a transaction is durable."""
     on_ended: Callable[[int], Awaitable[None]]
-    """The lease of this worker expired; registers again."""
+    """Called when the lease of this worker has expired. Registers the worker again."""
     on_failure: Callable[[BaseException], None]
 
 
 class GroupCommit:
-    """Gathers commits and writes one group at a time, so the next one grows meanwhile."""
+    """Collects commits and writes one group at a time, so the next group grows meanwhile."""
 
     def __init__(
         self,
@@ -160,11 +164,11 @@ class GroupCommit:
         self._pending: list[PendingCommit] = []
         self._group: list[PendingCommit] = []
         self._is_sent = False
-        """The COMMIT of the group was sent, and its result is unknown."""
+        """The COMMIT of the group was sent, and its result is not known yet."""
         self._task: asyncio.Task[None] | None = None
 
     async def submit(self, one: PendingCommit) -> Admission:
-        """Join the next group and wait until it is durable."""
+        """Join the next group, and wait until the group is durable."""
         self._pending.append(one)
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._run())
@@ -177,9 +181,9 @@ class GroupCommit:
         self._pending = []
 
     def abandon_expired(self, now: float) -> None:
-        """While the server is unavailable: fail commits whose lease expired, with `LeaseLost`.
+        """While the server is unavailable, fail commits whose lease has expired, with `LeaseLost`.
 
-        With `CommitUnknown` when their COMMIT was already sent.
+        With `CommitUnknown` if their COMMIT was already sent.
         """
         for one in self._group:
             _abandon(one, now, _commit_unknown_error if self._is_sent else _lease_lost_error)
@@ -219,7 +223,7 @@ class GroupCommit:
                 await self._write_transaction(group, filter_hits)
                 return
             except InvalidText:
-                # A header was not valid text. Too rare to check for beforehand.
+                # A header was not valid text. This is too rare to check for in advance.
                 if is_sanitized:
                     raise DatabaseUnusable("PostgreSQL rejects the text of a visit; this is a defect") from None
                 is_sanitized = True
@@ -238,7 +242,7 @@ class GroupCommit:
             for one in group:
                 if one.pending_visit is not None and one.pending_visit.visit.claim.lease.epoch != self._worker.id:
                     raise WorkerEnded(one.pending_visit.visit.claim.lease.epoch)
-            self._is_sent = False  # an earlier COMMIT failed, or this would not run again
+            self._is_sent = False  # an earlier COMMIT failed, because otherwise this would not run again
             self._return_abandoned(group)
             visits, batches = visits_and_batches(group)
             applied = await self._writer.apply(
@@ -246,20 +250,20 @@ class GroupCommit:
                 self._worker.id,
                 visits,
                 batches,
-                # No task is loaded meanwhile: refilling the window needs this connection.
+                # No task is loaded meanwhile, because refilling the window needs this connection.
                 window=WindowState(
                     self._schedule.host_ids, self._schedule.loaded_keys({one.host_id for one in visits})
                 ),
                 now=self._clock.now(),
                 filter_hits=filter_hits,
             )
-            self._is_sent = True  # by the caller, next
+            self._is_sent = True  # the caller sends it next
             return applied, outbox_statements([news.content_id for news in applied.effects.events])
 
         await self._worker.write(work, lambda applied: self._on_committed(group, applied))
 
     def _return_abandoned(self, group: list[PendingCommit]) -> None:
-        """Return the tasks of abandoned commits: nothing of them is written."""
+        """Return the tasks of abandoned commits. Nothing of them is written."""
         for one in [one for one in group if one.is_abandoned]:
             if one.pending_visit is not None and one.slot is not None:
                 self._schedule.put_back(one.slot, one.pending_visit.entry, self._clock.now())

@@ -1,10 +1,11 @@
-"""A filter in front of the exact lookup: URLs that other workers have admitted are known without a query.
+"""A filter in front of the exact look-up: URLs that other workers have admitted are known without a query.
 
-It only saves lookups. A URL it contains was committed; for others the database decides. So it may be emptied,
-unavailable or never filled, and no URL is lost. It would be wrong in one case: when the database itself goes back to an
-earlier state. Its members are therefore salted with the database's secret and with an id of this copy of it: the
-server, its timeline, and the file of `seen`. After a restored dump, a point-in-time recovery or a failover to a
-standby, older members match nothing.
+The filter only saves look-ups. A URL that it contains was committed; for other URLs the database decides. So no URL is
+lost if the filter is emptied, unavailable or never filled.
+
+It would be wrong in one case: if the database itself goes back to an earlier state. So its members are salted with the
+secret of the database and with an id of this copy of it: the server, its timeline, and the file of `seen`. After a
+restored dump, a point-in-time recovery or a failover to a standby, older members match nothing.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from tenax.model import Candidate
 TAG_BYTES = 4
 HASH_BYTES = 12
 MAX_PENDING_MEMBERS = 200_000
-"""Limit on members waiting to be added; more are dropped."""
+"""Maximum members that wait to be added. Further ones are dropped."""
 MEMBER_BATCH_SIZE = 5_000
 
 
 class VisitedSet(Protocol):
-    """A shared set, whose server may be unavailable."""
+    """A shared set. Its server may be unavailable."""
 
     async def contains(self, members: Sequence[bytes]) -> list[bool]:
-        """Which of them it contains; none while it is unavailable."""
+        """Which of these members the set contains; none while it is unavailable."""
 
     async def add(self, members: Sequence[bytes]) -> bool:
-        """False when it is unavailable."""
+        """Add these members. False if the set is unavailable."""
 
     async def close(self) -> None: ...
 
@@ -46,7 +47,7 @@ class MemberEncoder:
     def __init__(self, secret: bytes, database_copy_id: str) -> None:
         """`database_copy_id` differs between copies of the database."""
         self.tag = blake2b(b"visited", key=secret, digest_size=TAG_BYTES).digest()
-        """The common prefix of all members of this database, whichever copy of it added them."""
+        """The common prefix of all members of this database, whichever copy of the database added them."""
         self._salted = blake2b(database_copy_id.encode(), key=secret, digest_size=HASH_BYTES).copy
         self._url_key = rows.make_url_key(secret)
 
@@ -54,7 +55,7 @@ class MemberEncoder:
         return self.encode_key(origin, self._url_key(url))
 
     def encode_key(self, origin: str, key: int) -> bytes:
-        """From the key in `seen`: URLs with equal keys have equal members."""
+        """The member for a key in `seen`. URLs with equal keys have equal members."""
         digest = self._salted()
         digest.update(b"%d %b" % (key, origin.encode("utf-8", "surrogatepass")))
         return self.tag + digest.digest()
@@ -91,7 +92,7 @@ class VisitedFilter:
             self._add_task = asyncio.get_running_loop().create_task(self._add_pending())
 
     async def close(self) -> None:
-        """Drop what was not added yet: it costs a database lookup later."""
+        """Drop what was not added yet. It costs a look-up in the database later."""
         if self._add_task is not None:
             self._add_task.cancel()
             with suppress(asyncio.CancelledError):
@@ -105,7 +106,7 @@ class VisitedFilter:
 
 
 class RefillableSet(Protocol):
-    """A set that can be emptied and filled; raises on errors."""
+    """A set that can be emptied and filled. Raises on errors."""
 
     def forget(self, tag: bytes) -> AsyncIterator[int]: ...
 
@@ -115,7 +116,7 @@ class RefillableSet(Protocol):
 async def refill_visited_set(
     url: str, schema: str, visited_set: RefillableSet, on_progress: Callable[[int, int], None]
 ) -> tuple[int, int]:
-    """Replace all members of a database in the set by its current URLs; returns how many were removed and added.
+    """Replace all members of a database in the set by its current URLs. Returns how many were removed and added.
 
     `on_progress` gets the number added so far, and about how many there will be. Workers may run meanwhile.
     """

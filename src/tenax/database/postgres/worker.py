@@ -1,8 +1,9 @@
-"""This worker: its row in the table of workers, transactions written exactly once, and the hosts that it leases.
+"""This worker: its row in the table of workers, transactions that are written exactly once, and the hosts that it
+leases.
 
-Every write first updates the worker's own row. If that row was ended, because heartbeats stopped, the write is refused:
-the worker's hosts belong to others by now. The row also stores the number of the last write, so when the connection is
-lost during a COMMIT, the next connection can tell whether it was executed.
+Every write first updates the worker's own row. If the row is marked as ended, because heartbeats stopped, the write is
+refused: other workers have the hosts by now. The row also stores the number of the last write. So if the connection is
+lost during a COMMIT, the next connection can tell whether the COMMIT was executed.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from tenax.database.schedule import Entry, Schedule, Slot, window_cost
 from tenax.model import HostRecord
 
 KEEP_HOST_SECONDS = 5.0
-"""A host with its next request within this time is kept; later ones are released."""
+"""A host whose next request is within this time is kept. Other hosts are released."""
 MIN_LEASE_SECONDS = 10.0
-"""Minimum lease of a host when others wait for a place in a full window."""
+"""Minimum lease of a host if others wait for a place in a full window."""
 
 
 class ReleasedHost(NamedTuple):
@@ -37,9 +38,9 @@ class ReleasedHost(NamedTuple):
 
     host_id: int
     ready_at: float
-    """The earliest next request by its rate limit."""
+    """The earliest next request, by the rate limit of the host."""
     state: bytes | None = None
-    """Its record, when the stored one would allow an earlier request."""
+    """The record of the host, if the stored record would allow an earlier request."""
 
 
 class LeasedSchedule(Schedule):
@@ -49,7 +50,7 @@ class LeasedSchedule(Schedule):
         super().__init__(pace_rules, window_hosts, tasks_per_host)
         self._leased_since: dict[int, float] = {}
         self._releasing: set[int] = set()
-        """Hosts to release as soon as their last visit has ended; none of their tasks is claimed."""
+        """Hosts to release as soon as their last visit has ended. None of their tasks is claimed."""
 
     def add_leased_host(self, host_id: int, record: HostRecord, now: float) -> None:
         """Add a host that this worker has leased."""
@@ -76,7 +77,7 @@ class LeasedSchedule(Schedule):
             self._clear_tasks(self._slots[host_id])
 
     def idle_hosts(self, now: float) -> list[ReleasedHost]:
-        """Hosts without a visit in the near future."""
+        """Hosts that have no visit in the near future."""
         return [
             make_released_host(slot.host_id, slot.record, slot.next_at)
             for slot in self._slots.values()
@@ -86,7 +87,8 @@ class LeasedSchedule(Schedule):
         ]
 
     def start_release(self, count: int, leased_before: float) -> None:
-        """Begin to release this many hosts leased before that time, oldest lease first: no more claims there."""
+        """Begin to release this many hosts that were leased before that time, the oldest lease first. Their tasks are
+        no longer claimed."""
         found = [slot for slot in self._slots.values() if self._leased_since[slot.host_id] <= leased_before]
         found.sort(key=lambda slot: (self._leased_since[slot.host_id], slot.host_id))
         for slot in found[: max(count - len(self._releasing), 0)]:
@@ -107,13 +109,16 @@ class LeasedSchedule(Schedule):
         del self._leased_since[host_id]
 
     def clear(self) -> None:
-        """Remove all hosts: their leases are lost."""
+        """Remove all hosts, because their leases are lost."""
         for host_id in list(self._slots):
             self.remove(host_id)
 
     def all_hosts(self, now: float) -> list[ReleasedHost]:
-        """Every host, at the end. With visits in flight a request may have been sent without being recorded: such a
-        host waits a whole pace."""
+        """Every host, at the end of the worker.
+
+        If visits are in flight, a request may have been sent without being recorded, so such a host waits for a whole
+        pace.
+        """
         return [
             make_released_host(
                 slot.host_id,
@@ -131,7 +136,7 @@ def make_released_host(host_id: int, record: HostRecord, ready_at: float) -> Rel
 
 
 def _next_visit_at(slot: Slot) -> float:
-    """When the next visit is possible; infinity when unknown."""
+    """When the next visit is possible; infinity if unknown."""
     if slot.entries or slot.has_more:
         return slot.next_at
     return max(slot.next_at, slot.next_due_at) if slot.next_due_at is not None else float("inf")
@@ -142,11 +147,11 @@ T = TypeVar("T")
 log = logs.logger(__name__)
 
 ENDED_WORKER_TTL_SECONDS = 86_400.0
-"""How long the row of an ended worker is kept: it may still check whether its last write was executed."""
+"""How long the row of an ended worker is kept. The worker may still check whether its last write was executed."""
 
 
 class WorkerEnded(Exception):
-    """The lease of this worker expired: nothing was written, and its hosts are released."""
+    """The lease of this worker has expired. Nothing was written, and its hosts are released."""
 
     def __init__(self, worker_id: int) -> None:
         super().__init__(worker_id)
@@ -168,10 +173,10 @@ class Worker:
         self._write_count = 0
         self.id = 0
         self.alive_until = 0.0
-        """The end of the lease that others know."""
+        """The end of the lease, as other workers know it."""
 
     async def register(self, db: Connection) -> None:
-        """Insert the row; also after the lease expired."""
+        """Insert the row. Also called after the lease has expired."""
         name = f"{socket.gethostname()}:{os.getpid()}"
         alive_until = self._next_alive_until()
         self.id = await db.fetchval(
@@ -196,13 +201,13 @@ class Worker:
     ) -> T:
         """Run a transaction exactly once, however often the connection is lost. Raises `WorkerEnded`.
 
-        `work` returns its result and the statements to send with the COMMIT. It may run again after a failure.
-        `on_commit` is called with the result after the commit, before anyone else uses the connection.
+        `work` returns its result, and the statements to send with the COMMIT. It may run again after a failure.
+        `on_commit` is called with the result after the commit, before any other use of the connection.
         """
         async with self._write_lock:
             self._write_count += 1
             sent: list[tuple[int, T]] = []
-            """The worker id and the result of a COMMIT that has no answer yet."""
+            """The worker id and the result of a COMMIT without a reply yet."""
             while True:
                 try:
                     async with self._connection.use() as db:
@@ -244,11 +249,12 @@ class Worker:
     # -- dead workers ---------------------------------------------------------------------------------------
 
     async def recover(self, db: Connection) -> int:
-        """Find workers whose lease expired and release their hosts; returns how many. Call in a transaction.
+        """Find workers whose lease has expired, and release their hosts. Returns the number of workers. Call in a
+        transaction.
 
-        A request may have been sent without being recorded: their hosts wait a whole pace.
+        A request may have been sent without being recorded, so their hosts wait for a whole pace.
         """
-        await self.send_heartbeat(db)  # so that we are not among the dead
+        await self.send_heartbeat(db)  # so that this worker is not among the dead
         now = self._clock.now()
         dead = await db.fetch(self._sql["workers_dead"], now, CLOCK_TOLERANCE_SECONDS)
         if dead:
@@ -263,11 +269,11 @@ class Worker:
         return make_released_host(host_id, record, now + self._pace_rules.pace_seconds(record))
 
     async def unregister(self, db: Connection) -> None:
-        """End this worker; call in a transaction."""
+        """End this worker. Call in a transaction."""
         await self._end_workers(db, [self.id], self._clock.now())
 
     async def _end_workers(self, db: Connection, ids: list[int], now: float) -> int:
-        """End workers and release their hosts; returns how many hosts."""
+        """End workers and release their hosts. Returns the number of hosts."""
         freed = [
             self.release_after_pace(row["id"], row["origin"], row["state"], now)
             for row in await db.fetch(self._sql["hosts_lock_leased"], ids)

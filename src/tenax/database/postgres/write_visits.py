@@ -24,13 +24,13 @@ from tenax.database.visit_rows import (
 from tenax.model import RobotsCopy
 
 ID_BLOCK_SIZE = 4096
-"""Ids per value of the sequence; as in its migration."""
+"""Number of ids per value of the sequence, as in its migration."""
 IDS_PER_VISIT = 3
 """For the record, the visit and the content."""
 
 
 class VisitWriter:
-    """Writes visits within the transaction of `Writer`."""
+    """Writes visits in the transaction of `Writer`."""
 
     def __init__(self, similarity: Similarity | None) -> None:
         self._sql = queries()
@@ -120,7 +120,8 @@ class VisitWriter:
 async def expedite_changed_pages(
     db: Connection, visits: Sequence[PendingVisit], url_key: Callable[[str], int], now: float
 ) -> list[tuple[int, Entry]]:
-    """Call within a transaction; returns the tasks that are due now, all at hosts leased by this worker."""
+    """Make pages due whose site announces a change. Call inside of a transaction. Returns the tasks that are due now,
+    all at hosts that this worker leases."""
     announced: dict[tuple[int, int], int] = {}
     for one, change_notice in iter_change_notices(visits):
         row_key = (one.host_id, url_key(change_notice.url))

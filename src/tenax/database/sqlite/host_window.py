@@ -34,7 +34,7 @@ class Window:
     def __init__(
         self, schedule: Schedule, thread: Executor, clock: Clock, on_change: Callable[[BaseException | None], None]
     ) -> None:
-        """`on_change` is called when there may be more to claim, or with an error."""
+        """`on_change` is called if there may be more to claim, or with an error."""
         self._schedule = schedule
         self._thread = thread
         self._clock = clock
@@ -50,7 +50,7 @@ class Window:
         self._db = connection
 
     def next_claim_at(self) -> float | None:
-        """When a claim may succeed, in the window or after reading more hosts; 0 while it is being filled."""
+        """When a claim may succeed, in the window or after more hosts are read; 0 while the window is being filled."""
         if self.is_filling or self._schedule.should_refill:
             return 0.0
         inside = self._schedule.next_claim_at()
@@ -58,14 +58,14 @@ class Window:
         return None if ready_at == NEVER else ready_at
 
     def add_task(self, host_id: int, entry: Entry, now: float) -> None:
-        """Add a task that waits now at this host."""
+        """Add a task of this host that waits from now on."""
         if host_id in self._schedule:
             self._schedule.add_task(host_id, entry, now)
         else:
             self._next_scan_at = min(self._next_scan_at, entry.due / 1000)
 
     def loaded_keys(self, host_ids: Iterable[int]) -> dict[int, frozenset[int]]:
-        """The keys of the loaded tasks of these hosts, without hosts whose tasks are being read."""
+        """The keys of the loaded tasks of these hosts. Hosts whose tasks are being read are left out."""
         return self._schedule.loaded_keys(host_id for host_id in host_ids if host_id not in self._requested_hosts)
 
     def reload(self, now: float) -> None:
@@ -74,7 +74,7 @@ class Window:
         self._next_scan_at = min(self._next_scan_at, now)
 
     def start_fill(self, now: float) -> None:
-        """Start reading what the window needs, unless a read is under way."""
+        """Start to read what the window needs, unless a read is running."""
         wants_hosts = self._next_scan_at <= now
         if self.is_filling or not (wants_hosts or self._schedule.should_refill):
             return
@@ -88,7 +88,7 @@ class Window:
         future.add_done_callback(self._on_filled)
 
     def _available_capacity(self, now: float) -> int:
-        """How many hosts may be added. Evicts hosts from a full window, at most once per scan interval."""
+        """How many hosts may be added. Hosts are evicted from a full window at most once per scan interval."""
         if self._schedule.free_capacity <= 0 and self._full_until <= now:
             self._schedule.evict_hosts(now)
             self._full_until = now + SCAN_INTERVAL_SECONDS
@@ -108,7 +108,7 @@ class Window:
     def _read_hosts(
         self, capacity: int, now: float, postponed: list[tuple[float, int]]
     ) -> tuple[list[tuple[int, HostRecord]], float]:
-        """The hosts to add, and when to look again. Postpones hosts with new work that back off."""
+        """The hosts to add, and when to look again. Hosts with new work that back off are postponed."""
         hosts: list[tuple[int, HostRecord]] = []
         next_scan_at = NEVER
         # All hosts inside may sort before the first one outside.
@@ -131,11 +131,11 @@ class Window:
     def _read_tasks(
         self, host_id: int, limit: int, now: float, postponed: list[tuple[float, int]]
     ) -> tuple[int, list[Entry], int, float | None]:
-        """The due tasks of a host, best first, and the time of the next one."""
+        """The due tasks of a host, the best ones first, and the time of the next one."""
         sql, now_ms = self._sql, int(now * 1000)
         due: list[Entry] = []
         for rank in range(RANKS):
-            # At least one of each level, so that the host knows which task has waited longest.
+            # At least one task of each level, so that the host knows which task has waited longest.
             asked = (host_id, rank, now_ms, max(limit - len(due), 1))
             due.extend(map(Entry._make, self._db.execute(sql["queue_due"], asked).fetchall()))
         due = [entry if entry.record_id is None else self._attach_stored_copy(entry, entry.record_id) for entry in due]

@@ -193,7 +193,7 @@ T = TypeVar("T")
 
 
 class RunInThread(Protocol):
-    """Runs work in the one thread that uses the connection."""
+    """Runs work in the only thread that uses the connection."""
 
     async def __call__(self, work: Callable[[], T]) -> T: ...
 
@@ -236,7 +236,7 @@ class SqliteLinks:
 
     async def prioritize(self, choose_priority: PriorityFunction) -> int:
         async def change_part(last: QueueKey) -> tuple[QueueKey, int] | None:
-            # Tasks in the window are identified by their rank; changing it in the file would lose them.
+            # Tasks in the window are identified by their rank, so changing the rank in the file would lose them.
             in_window = frozenset(self._schedule.host_ids)
             return await self._run_in_thread(partial(self._update_ranks, last, choose_priority, in_window))
 
@@ -245,7 +245,7 @@ class SqliteLinks:
     def _update_ranks(
         self, last: QueueKey, choose_priority: PriorityFunction, in_window: Collection[int]
     ) -> tuple[QueueKey, int] | None:
-        """Update the next batch of waiting tasks; returns the last of them, and how many ranks changed."""
+        """Update the next batch of waiting tasks. Returns the last of them, and how many ranks changed."""
         with transaction(self._db):
             found = self._db.execute(self._sql["waiting_after"], (*last, TASK_BATCH_SIZE)).fetchall()
             if not found:

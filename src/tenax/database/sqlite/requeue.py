@@ -47,7 +47,7 @@ def replay(db: sqlite3.Connection, urls: Sequence[str] | None, needs_browser: bo
 def requeue(
     db: sqlite3.Connection, url_key: Callable[[str], int], candidates: Sequence[Candidate], now: float
 ) -> Counter[str]:
-    """Queue URLs again that a user names, unless they have a page or wait already."""
+    """Queue URLs again that a user names, unless they have a page or already wait."""
     sql, due = queries(), milliseconds(now)
     tally: Counter[str] = Counter()
     with transaction(db):
@@ -97,7 +97,7 @@ def _enqueue(db: sqlite3.Connection, queue_rows: Sequence[tuple[Any, ...]], stat
 
 
 def begin_round(db: sqlite3.Connection, now: float) -> int:
-    """Begin a new round of visits; returns the highest record id to requeue."""
+    """Begin a new round of visits. Returns the highest record id to requeue."""
     sql = queries()
     with transaction(db):
         db.execute(sql["meta_put"], (ROUND_KEY, str(milliseconds(now)).encode()))

@@ -1,8 +1,9 @@
-"""The database file: opened, locked, its tables created, and checked for damage, replacement and a clock set back.
+"""The database file: opened, locked, its tables created, and checked for damage, replacement and a clock that was set
+back.
 
-Within a process the clock cannot jump. Between two runs it can, and all stored times are wall clock times: tasks would
-not be due, hosts would back off and robots.txt copies would count as fresh until the clock has caught up. Backoffs keep
-their length: a host with an hour left has an hour left from now.
+In a process the clock cannot jump. Between two runs it can, and all stored times are times of the wall clock. Without a
+correction, tasks would not be due, hosts would back off, and robots.txt copies would count as fresh until the clock has
+caught up. Backoffs keep their length: a host with an hour left has an hour left from now.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def multi_row_statement(name: str, count: int) -> str:
 
 
 def write_rows(connection: sqlite3.Connection, name: str, values: Sequence[tuple[object, ...]]) -> list[Any]:
-    """Write many rows by few statements: each statement releases and takes the interpreter's lock once.
+    """Write many rows by few statements, because each statement releases and takes the interpreter lock once.
 
     Returns the rows that the statement returns, if any.
     """
@@ -66,8 +67,11 @@ def write_rows(connection: sqlite3.Connection, name: str, values: Sequence[tuple
 
 
 def select_many(connection: sqlite3.Connection, name: str, values: Sequence[int]) -> list[Any]:
-    """Run a statement with one `IN (?)` for many values. The last value is repeated to fill up fixed sizes, so there
-    are few distinct statements, each prepared once."""
+    """Run a statement with one `IN (?)` for many values.
+
+    The last value is repeated up to one of some fixed sizes. So there are few distinct statements, and each is prepared
+    once.
+    """
     found: list[Any] = []
     for at in range(0, len(values), VALUE_BATCH_SIZES[-1]):
         part = list(values[at : at + VALUE_BATCH_SIZES[-1]])
@@ -97,7 +101,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 class OwnerLock:
-    """Lock of the only writing process. Released by the system when the process ends, so a crash leaves nothing."""
+    """The lock of the only writing process. The system releases it when the process ends, so a crash leaves no lock."""
 
     def __init__(self, file: Path) -> None:
         self._path = file.with_name(file.name + ".lock")
@@ -114,7 +118,7 @@ class OwnerLock:
         return True
 
     def is_owned_by_other(self) -> bool:
-        """False also when unknown, without permission to read the lock."""
+        """Whether another process has the lock. Also false if this is unknown, because the lock may not be read."""
         try:
             with self._path.open() as handle:
                 fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -132,7 +136,7 @@ class OwnerLock:
 
 @contextmanager
 def lock_database(file: Path) -> Iterator[None]:
-    """Hold the database's lock for a moment, without opening it. Raises `DatabaseBusy`."""
+    """Hold the lock of the database for a moment, without opening the database. Raises `DatabaseBusy`."""
     lock = _acquire_lock(file)
     try:
         yield
@@ -178,13 +182,14 @@ def open_for_reading(file: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         if not _is_unwritable(error):
             raise translate_error(error, file) from None
-    # SQLite creates two files beside the database even for reading, and may not do so here.
+    # SQLite creates two files beside the database even for reading, and may not be allowed to here.
     if OwnerLock(file).is_owned_by_other():
         raise DatabaseUnusable(f"{file} is being written, but the files beside it cannot be read; check permissions")
     wal = file.with_name(f"{file.name}-wal")
     try:
         if wal.exists() and wal.stat().st_size:
-            # Left by a crash, and part of the database: read into memory. This mode has no locks and needs none.
+            # A crash left these files, and they are part of the database. They are read into memory. This mode has no
+            # locks and needs none.
             return _connect_read_only(file, "mode=ro&vfs=unix-none", "PRAGMA locking_mode = EXCLUSIVE")
         return _connect_read_only(file, "mode=ro&immutable=1")
     except (sqlite3.Error, OSError):
@@ -205,8 +210,10 @@ def _connect_read_only(file: Path, options: str, *settings: str) -> sqlite3.Conn
 
 
 def abandon_connection(connection: sqlite3.Connection) -> None:
-    """Leave the connection open until the process ends. Closing it would delete the WAL by name, and if its files were
-    replaced that is the WAL of another database."""
+    """Leave the connection open until the process ends.
+
+    Closing it would delete the WAL by its name. If the files were replaced, this would be the WAL of another database.
+    """
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
@@ -249,7 +256,7 @@ def key_secret(connection: sqlite3.Connection) -> bytes:
 
 
 def translate_error(error: Exception, file: Path) -> TenaxError:
-    """Translate a SQLite or system error; the only place that does."""
+    """Translate an error of SQLite or the system. Errors are translated only here."""
     if isinstance(error, OSError):
         if error.errno in DISK_FULL_ERRNOS:
             return _disk_full_error(file)
@@ -294,7 +301,7 @@ MAX_REPORTED_DAMAGES = 10
 
 
 def find_problems(db: sqlite3.Connection) -> list[str]:
-    """All problems in words; reads one consistent snapshot, also while a crawl writes."""
+    """All problems in words. Reads one consistent snapshot, also while a crawl writes."""
     try:
         found = [
             f"the file is damaged: {line}" for (line,) in db.execute(f"PRAGMA integrity_check({MAX_REPORTED_DAMAGES})")
@@ -320,18 +327,18 @@ def find_problems(db: sqlite3.Connection) -> list[str]:
 
 
 class FileIdentity:
-    """Device and inode of some files at the time of creation."""
+    """Device and inode of some files, when they were created."""
 
     def __init__(self, *files: Path) -> None:
         self._identities = {file: _identity(file) for file in files}
 
     @classmethod
     def from_database_file(cls, file: Path) -> FileIdentity:
-        """The database, its WAL and its lock. All exist after the first write."""
+        """The database, its WAL and its lock. All of them exist after the first write."""
         return cls(file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}.lock"))
 
     def find_lost_file(self) -> str:
-        """The first file that was deleted, moved or replaced since; empty when none was."""
+        """The first file that was deleted, moved or replaced since then; empty if none was."""
         return next((str(file) for file, known in self._identities.items() if _is_lost(file, known)), "")
 
 
@@ -341,7 +348,7 @@ def _is_lost(file: Path, known: tuple[int, int]) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError:
-        return False  # unknown: no permission, or no answer
+        return False  # unknown, because there is no permission or no reply
 
 
 def _identity(file: Path) -> tuple[int, int]:
@@ -357,7 +364,7 @@ _log = logs.logger(__name__)
 
 
 def correct_clock_rollback(db: sqlite3.Connection, now: float) -> None:
-    """Shift future times if `now` is before the last time seen; store `now`."""
+    """If `now` is before the latest time seen, shift times in the future. Store `now`."""
     sql = queries()
     seen = db.execute(sql["meta_get"], (LAST_TIME_KEY,)).fetchone()
     ahead = float(seen[0]) - now if seen else 0.0

@@ -1,7 +1,7 @@
 """The SQLite database: one file, one writing process, one thread that uses the connection.
 
-Claims are in memory only: a task's row leaves the queue in the transaction that commits its visit, so claims end with
-the process. Commits are gathered for some hundredths of a second; the event loop never waits for the disk.
+Claims are in memory only. A task's row leaves the queue in the transaction that commits its visit, so claims end with
+the process. Commits are collected for some hundredths of a second. The event loop never waits for the disk.
 """
 
 from __future__ import annotations
@@ -39,9 +39,11 @@ T = TypeVar("T")
 
 MIN_WAIT_SECONDS = 0.001
 IDLE_GATHER_FACTOR = 10
-"""Commits are gathered this much longer while nothing waits for them: a transaction costs as much as some visits."""
+"""Commits are collected this much longer while nothing waits for them, because a transaction costs as much as some
+visits."""
 MIN_CLAIMS_TO_GATHER = 8
-"""With fewer visits in flight commits are not gathered: few would join, and a host with one connection waits."""
+"""With fewer visits in flight commits are not collected: few would be added, and a host with one connection would
+wait."""
 
 
 class SqliteDatabase:
@@ -68,8 +70,8 @@ class SqliteDatabase:
         self._claims = ActiveClaims(self._schedule, config.lease_seconds)
         self._pending: list[PendingCommit] = []
         self._is_group_open = False
-        self._gather_until = 0.0  # in event loop time
-        self._flush_by = inf  # when the first host of the gathered visits may be requested again
+        self._gather_until = 0.0  # in the time of the event loop
+        self._flush_by = inf  # when the first host of the collected visits may be requested again
         self._is_work_awaited = False  # by a caller of `wait_for_work`
         self._writing_count = 0
         self._tally: Counter[str] = Counter()
@@ -89,7 +91,7 @@ class SqliteDatabase:
         write_rules: WriteRules = DEFAULT_RULES,
         read_only: bool = False,
     ) -> SqliteDatabase:
-        """Open or create the database; tasks of a dead process wait again."""
+        """Open or create the database. Tasks of a dead process wait again."""
         database = cls(file, config, clock, pace_rules, write_rules, read_only=read_only)
         await database._run_in_thread(database._connect)
         return database
@@ -168,7 +170,7 @@ class SqliteDatabase:
     # -- group commit ---------------------------------------------------------------------------------------
 
     async def _join_group(self, one: PendingCommit) -> Admission:
-        """Join the next group and wait until it is durable."""
+        """Join the next group, and wait until the group is durable."""
         loop = asyncio.get_running_loop()
         self._pending.append(one)
         visit = one.pending_visit.visit if one.pending_visit is not None else None
@@ -187,7 +189,7 @@ class SqliteDatabase:
         return is_early and self._is_work_awaited and len(self._pending) < self._config.group_visits
 
     def _write_group(self) -> None:
-        """Pass the gathered commits to the thread; one group at a time, so the next one grows meanwhile."""
+        """Pass the collected commits to the thread. There is one group at a time, so the next group grows meanwhile."""
         if self._writing_count:
             return
         loop = asyncio.get_running_loop()
@@ -220,7 +222,7 @@ class SqliteDatabase:
             self._window.add_task(host_id, entry, self._clock.now())
         for one, admission in zip(group, applied.admissions, strict=True):
             one.finish(admission)
-        self._changed.set()  # last: callers that wait for work must see that these visits have ended
+        self._changed.set()  # last, because callers that wait for work must see that these visits have ended
         if self._pending:
             loop = asyncio.get_running_loop()
             self._gather_until = loop.time() + IDLE_GATHER_FACTOR * self._config.group_seconds
@@ -241,7 +243,7 @@ class SqliteDatabase:
         await self._run_in_thread(lambda: self._writer.advance(sink, cursor.seq, cursor.position))
 
     async def is_leader(self, sink: str) -> bool:
-        return True  # there is only one writer
+        return True  # there is only one process that writes
 
     # -- reports -------------------------------------------------------------------------------------------
 
@@ -284,7 +286,7 @@ class SqliteDatabase:
         return sum([await self._requeue_tasks(partial(self._writer.requeue_settled, above), now) for above in parts])
 
     async def _requeue_tasks(self, work: Callable[[float], Counter[str]], at: float | None = None) -> int:
-        """Queue tasks again: `work` writes them and returns its tally changes. Returns how many there are."""
+        """Queue tasks again. `work` writes them and returns its changes of the tally. Returns the number of tasks."""
         now = self._clock.now() if at is None else at
         tally = await self._run_in_thread(lambda: work(now))
         self._tally.update(tally)
@@ -301,7 +303,7 @@ class SqliteDatabase:
 
     @property
     def is_unavailable(self) -> bool:
-        return False  # an unreadable file is an error
+        return False  # a file that cannot be read is an error
 
     async def set_meta(self, name: str, value: bytes) -> None:
         await self._run_in_thread(lambda: self._writer.set_meta(name, value))
@@ -319,7 +321,7 @@ class SqliteDatabase:
         return await self._run_in_thread(lambda: find_problems(self._db))
 
     async def close(self) -> None:
-        """Close the file; commits still waiting for their group fail, and their tasks wait for the next run."""
+        """Close the file. Commits that still wait for their group fail, and their tasks wait for the next run."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -360,7 +362,7 @@ class SqliteDatabase:
             raise self._failure
 
     def _fail(self, error: BaseException) -> None:
-        """Make every later call raise this error; committed work is kept."""
+        """Make every later call raise this error. Committed work is kept."""
         if isinstance(error, (sqlite3.Error, OSError)):
             error = schema.translate_error(error, self._file)
         self._failure = self._failure or error

@@ -41,16 +41,16 @@ from tenax.database.visit_rows import PendingVisit, mark_duplicates
 from tenax.model import Candidate, Cursor, Event, Source
 
 HostKey = tuple[int, int]
-"""Primary key of `seen`: host and key of a URL."""
+"""The primary key of `seen`: the host and key of a URL."""
 
 
 class WriteResult(NamedTuple):
     """The result of a transaction."""
 
     admissions: list[Admission]
-    """One for each visit, then one for each batch of candidates outside of a visit."""
+    """One for each visit, and then one for each batch of candidates outside of a visit."""
     arrivals: list[tuple[int, Entry]]
-    """Tasks that now wait, by host."""
+    """Tasks that wait from now on, by host."""
     events: list[Event]
     tally: Counter[str]
 
@@ -80,7 +80,7 @@ class Writer:
         try:
             return self._apply(visits, other_batches, loaded_keys, now)
         except UnicodeEncodeError:
-            # A header was not valid text, and the group is rolled back. Too rare to check for beforehand.
+            # A header was not valid text, and the group was rolled back. This is too rare to check for in advance.
             self._visit_writer.forget_robots()
             return self._apply(
                 [one._replace(visit=map_texts(one.visit, replace_surrogates)) for one in visits],
@@ -103,7 +103,7 @@ class Writer:
             admissions = self._admit(batches, waiting, arrivals, tally, loaded_keys, now)
             arrivals += expedite_changed_pages(self._db, visits, self._url_key, now)
             self._visit_writer.write_hosts(effects.hosts, waiting)
-            # A visited host has its next time already; for the others, new work is a reason to become ready.
+            # A visited host already has its next time. For the others, new work is a reason to become ready.
             ready_hosts = [(count, now, host) for host, count in waiting.items() if count and host not in effects.hosts]
             self._db.executemany(self._sql["host_add_waiting"], ready_hosts)
             if now - self._time_saved_at > SAVE_TIME_INTERVAL_SECONDS:
@@ -166,7 +166,7 @@ class Writer:
     def _move_linked_tasks(
         self, link_counts: LinkCounts, found: list[tuple[str, Entry]], loaded_keys: LoadedKeys, now: float
     ) -> list[tuple[int, Entry]]:
-        """Move tasks that gained links; returns those whose queue position changed, by host."""
+        """Move tasks that gained links. Returns those whose queue position changed, by host."""
         moves = self._in_links.plan_moves(link_counts, self._host_ids, self._url_key, loaded_keys, now)
         rows_moved = write_rows(self._db, "queue_move", [move[:-1] for move in moves])
         moved = [(host_id, Entry(*row)) for host_id, *row in rows_moved]
@@ -176,7 +176,7 @@ class Writer:
     def _select_unknown(
         self, batches: Sequence[Batch], refused: list[dict[str, int]]
     ) -> tuple[dict[HostKey, tuple[int, Candidate]], LinkCounts]:
-        """Candidates not cached as known, each once and with the number of its batch; and the link counts."""
+        """Candidates that are not cached as known, each once, with the number of its batch; and the link counts."""
         candidates: dict[HostKey, tuple[int, Candidate]] = {}
         in_links = self._in_links
         linked = in_links.sum_link_counts(batch.link_counts for batch in batches)
@@ -198,7 +198,7 @@ class Writer:
         return candidates, linked
 
     def _ensure_host_id(self, candidate: Candidate) -> int | None:
-        """The host's id, inserted if it is new; None when its domain's host budget is used up."""
+        """The id of the host, which is inserted if it is new; None if the host budget of its domain is used up."""
         found = self._db.execute(self._sql["host_id"], (candidate.origin,)).fetchone()
         if found is not None:
             host_id: int = found[0]

@@ -27,16 +27,17 @@ from tenax.database.visit_rows import (
 from tenax.model import HostRecord, Reschedule, StoredCopy
 
 MAX_BUFFERED_ROWS = 8192
-"""Rows of `duplicate_index` buffered before they are written: those of about 500 pages."""
+"""Number of rows of `duplicate_index` that are buffered before they are written: those of about 500 pages."""
 
 
 class DuplicateIndex:
     """The table `duplicate_index`, with a write buffer.
 
-    Its keys are random, so nearly each of a page's 17 rows changes a different block of the file: more is written for
-    them than for the page itself. Rows written together share blocks, so new rows are buffered in memory. A backup of
-    them is stored in `meta` in the transaction of their pages; after a crash the next process restores it. Call every
-    method within a transaction."""
+    Its keys are random, so nearly each of a page's 17 rows changes a different block of the file, and more is written
+    for them than for the page itself. Rows that are written together share blocks, so new rows are buffered in memory.
+    A copy of them is stored in `meta` in the transaction of their pages. After a crash the next process restores it.
+    Call every method inside of a transaction.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
@@ -55,7 +56,7 @@ class DuplicateIndex:
         return found + [row for row in self._buffered if row[0] in wanted]
 
     def update(self, removed: Sequence[tuple[int, int]], added: Sequence[tuple[int, int]]) -> None:
-        """Call last in a transaction: the buffer is not rolled back."""
+        """Call this last in a transaction, because the buffer is not rolled back."""
         if any(key in self._buffered_keys for key, _ in removed):
             self.flush()
         self._db.executemany(self._sql["duplicate_index_remove"], removed)
@@ -85,7 +86,7 @@ _ROW = struct.Struct("<qq")
 
 
 class VisitWriter:
-    """Writes visits within the transaction of `Writer`."""
+    """Writes visits in the transaction of `Writer`."""
 
     def __init__(self, connection: sqlite3.Connection, similarity: Similarity | None) -> None:
         self._db = connection
@@ -122,7 +123,7 @@ class VisitWriter:
         return found
 
     def forget_robots(self) -> None:
-        """Write robots.txt copies again: the last writes may not have been committed."""
+        """Write robots.txt copies again, because the last writes may not have been committed."""
         self._stored_robots.forget()
 
     def _load_stored_pages(self, ids: list[int]) -> dict[int, StoredPage]:
@@ -153,14 +154,12 @@ class VisitWriter:
 
     def _read_stored_copy(self, one: PendingVisit, entry: Entry) -> StoredCopy | None:
         if entry.stored_copy is None and rows.outcome_http_status(one.visit.outcome) is None:
-            return None  # no answer yet
+            return None  # there is no response yet
         return rows.stored_copy_from_row(self._db.execute(self._sql["stored_copy"], {"id": entry.record_id}).fetchone())
 
     def write_hosts(self, hosts: Mapping[int, HostRecord], waiting: Counter[int]) -> None:
-        """Write the newest host records, and the changes of their waiting counts.
-
-        A robots.txt is written only when it changed.
-        """
+        """Write the newest host records, and the changes of their waiting counts. A robots.txt is written only if it
+        has changed."""
         new = self._stored_robots.find_changed(hosts)
         copies = {host_id: rows.encode(copy) for host_id, copy in new.items()}
         self._db.executemany(
@@ -177,7 +176,8 @@ class VisitWriter:
 def expedite_changed_pages(
     db: sqlite3.Connection, visits: Sequence[PendingVisit], url_key: Callable[[str], int], now: float
 ) -> list[tuple[int, Entry]]:
-    """Call within a transaction; returns the tasks that are due now."""
+    """Make pages due whose site announces a change. Call inside of a transaction. Returns the tasks that are due
+    now."""
     sql, now_ms = queries(), milliseconds(now)
     arrivals: list[tuple[int, Entry]] = []
     for one, change_notice in iter_change_notices(visits):
