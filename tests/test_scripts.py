@@ -36,10 +36,9 @@ SET_UP = [
 SLOWER = "Pages will be extracted in Python, at several times the cost: "
 
 
-@pytest.fixture
-def clone(tmp_path: Path) -> Path:
+def clone_in(folder: Path) -> Path:
     """A clone whose lock names no package, so that setting up needs no network."""
-    clone = tmp_path / "a clone"
+    clone = folder / "a clone"
     shutil.copytree(ROOT / "scripts", clone / "scripts")
     (clone / "locks").mkdir()
     (clone / "locks" / "runtime.txt").write_text("# nothing\n")
@@ -49,6 +48,28 @@ def clone(tmp_path: Path) -> Path:
     shutil.copy(ROOT / NATIVE / "build.py", clone / NATIVE)
     (clone / NATIVE / "answer.c").write_text("int answer(void) { return 42; }\n")
     return clone
+
+
+@pytest.fixture
+def new_clone(tmp_path: Path) -> Path:
+    """A clone that is not set up."""
+    return clone_in(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def set_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The environment of a clone that was set up, without what it knows about its native code."""
+    clone = clone_in(tmp_path_factory.mktemp("clone"))
+    assert tenax(clone).returncode == 0
+    (clone / ".venv" / "native.tried").unlink()
+    return clone / ".venv"
+
+
+@pytest.fixture
+def clone(new_clone: Path, set_up: Path) -> Path:
+    """A clone that is set up, but for its native code."""
+    shutil.copytree(set_up, new_clone / ".venv", symlinks=True)
+    return new_clone
 
 
 @pytest.fixture
@@ -80,19 +101,19 @@ def tenax(
     )
 
 
-def test_sets_itself_up_once_and_passes_its_arguments_on(clone: Path, tmp_path: Path) -> None:
+def test_sets_itself_up_once_and_passes_its_arguments_on(new_clone: Path, tmp_path: Path) -> None:
     link = tmp_path / "elsewhere"
-    link.symlink_to(clone / "scripts" / "tenax")
-    first = tenax(clone, "crawl", "two words", "", script=link)
+    link.symlink_to(new_clone / "scripts" / "tenax")
+    first = tenax(new_clone, "crawl", "two words", "", script=link)
     assert (first.returncode, first.stdout) == (0, "['crawl', 'two words', '']\n[]\n")
     assert first.stderr.splitlines() == SET_UP
-    second = tenax(clone, "status")
+    second = tenax(new_clone, "status")
     assert (second.returncode, second.stdout, second.stderr) == (0, "['status']\n[]\n", "")
 
 
-def test_two_that_start_together_set_up_once(clone: Path) -> None:
+def test_two_that_start_together_set_up_once(new_clone: Path) -> None:
     with ThreadPoolExecutor() as threads:
-        both = list(threads.map(lambda word: tenax(clone, word), ["one", "two"]))
+        both = list(threads.map(lambda word: tenax(new_clone, word), ["one", "two"]))
     assert [done.returncode for done in both] == [0, 0]
     assert sorted(line for done in both for line in done.stderr.splitlines()) == sorted(SET_UP)
 
@@ -112,24 +133,24 @@ def test_a_lost_interpreter_is_replaced(clone: Path) -> None:
     assert tenax(clone, "again").stdout.startswith("['again']")
 
 
-def test_an_old_python_is_refused_in_one_line(clone: Path) -> None:
-    old = clone / "python-of-yore"
+def test_an_old_python_is_refused_in_one_line(new_clone: Path) -> None:
+    old = new_clone / "python-of-yore"
     old.write_text("#!/bin/sh\necho 3.9.2\n")
     old.chmod(0o755)
-    done = tenax(clone, PYTHON=str(old))
+    done = tenax(new_clone, PYTHON=str(old))
     assert done.returncode == 1
     assert re.fullmatch(r"tenax: Tenax needs Python 3\.11 or newer, found 3\.9\.2: .*\n", done.stderr)
 
 
-def test_no_network_is_said_in_one_line_and_leaves_nothing_half_done(clone: Path) -> None:
-    lock = clone / "locks" / "runtime.txt"
+def test_no_network_is_said_in_one_line_and_leaves_nothing_half_done(new_clone: Path) -> None:
+    lock = new_clone / "locks" / "runtime.txt"
     lock.write_text(f"nothing-of-that-name==1.0 --hash=sha256:{'0' * 64}\n")
-    done = tenax(clone, PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_CONFIG_FILE=os.devnull)
+    done = tenax(new_clone, PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_CONFIG_FILE=os.devnull)
     assert done.returncode == 1
     *_, error = done.stderr.splitlines()
     assert error.startswith("tenax: set-up needs the network")
     lock.write_text("# nothing\n")
-    assert tenax(clone, "later").stdout.startswith("['later']")
+    assert tenax(new_clone, "later").stdout.startswith("['later']")
 
 
 # ---- extras -----------------------------------------------------------------------------------------------
@@ -166,7 +187,7 @@ def test_an_extra_is_installed_when_a_command_first_needs_it(clone: Path, tmp_pa
     lock.write_text(wheel_of("redis", "1.0", tmp_path))
     link = tmp_path / "my-tenax"
     link.symlink_to(clone / "scripts" / "tenax")
-    assert tenax(clone, "crawl", wheels=tmp_path).stderr.splitlines() == SET_UP
+    assert tenax(clone, "crawl", wheels=tmp_path).stderr.splitlines() == [COMPILING]
     first = tenax(clone, "crawl", "--redis", "two words", script=link, stdin="what it is given", wheels=tmp_path)
     assert first.stdout == "redis 1.0\n['crawl', '--redis', 'two words'] my-tenax what it is given\n"
     steps = ["Installing the extra `redis` (first use)…", "  installing 1 packages of locks/extra-redis.txt"]
@@ -179,12 +200,12 @@ def test_an_extra_is_installed_when_a_command_first_needs_it(clone: Path, tmp_pa
     assert changed.stdout.startswith("redis 1.1\n")
 
 
-def test_on_a_terminal_the_package_in_work_is_named(clone: Path, tmp_path: Path) -> None:
+def test_on_a_terminal_the_package_in_work_is_named(new_clone: Path, tmp_path: Path) -> None:
     """Where a machine or its network is slow, the longest step does not look like a standstill."""
-    (clone / "locks" / "runtime.txt").write_text(wheel_of("redis", "1.0", tmp_path))
+    (new_clone / "locks" / "runtime.txt").write_text(wheel_of("redis", "1.0", tmp_path))
     terminal, other_end = os.openpty()
     index = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "PYTHON": sys.executable}
-    script = clone / "scripts" / "tenax"
+    script = new_clone / "scripts" / "tenax"
     with subprocess.Popen([script], stdin=subprocess.DEVNULL, stderr=other_end, env=os.environ | index) as process:
         os.close(other_end)
         shown = b""
