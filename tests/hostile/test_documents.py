@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.program import ROOT, environment
-from tests.hostile.documents import DOCUMENTS, MEGABYTE, SIZE, TAGS
+from tests.hostile.documents import DOCUMENTS, MEGABYTE, SIZE, SLACK_SECONDS, TAGS
 
 MOST_BYTES = 200 * MEGABYTE
 """Of the whole process that reads it, the document itself and Python included."""
@@ -18,7 +18,6 @@ MOST_SECONDS = 20.0
 """For it to be read twice. It takes a tenth of that, but machines differ."""
 MOST_GROWTH = 9.0
 """How much more a document of four times the size may cost: four times, if that is linear; by the square, sixteen."""
-SLACK_SECONDS = 1.0
 
 
 @pytest.fixture(scope="module")
