@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 from collections.abc import Iterator
 
@@ -124,10 +123,12 @@ def test_unsupported_page_is_read_in_python(monkeypatch: pytest.MonkeyPatch) -> 
     ("missing", "why"),
     [
         ("library", "was not built"),
-        ("functions", "cannot be loaded: .*no_such_function"),
+        ("functions", "does not fit this selectolax: .*no_such_function"),
         ("characters", r"was built for Unicode [0-9.]+, this Python has 13\.0\.0"),
-        ("tags", "does not fit this selectolax, which has other tag numbers"),
-        ("nodes", "does not fit this selectolax, which has other nodes"),
+        ("tags", "does not fit this selectolax: it has other tag numbers"),
+        ("texts", "does not fit this selectolax: it has other texts in a sample"),
+        ("nodes", "does not fit this selectolax: a sample is read wrongly"),
+        ("limit", "does not fit this selectolax: a sample is truncated wrongly"),
         ("patterns", "does not support this Python: .+"),
     ],
 )
@@ -143,9 +144,13 @@ def test_pages_are_read_in_python_without_a_compatible_library(
         monkeypatch.setattr("unicodedata.unidata_version", "13.0.0")
         monkeypatch.setattr(binding, "library_path", lambda: path)
     elif missing == "tags":
-        monkeypatch.setattr(binding, "_read_tags", lambda _: {"a": 1})
+        monkeypatch.setattr(binding, "tag_number", lambda _: 1)
+    elif missing == "texts":
+        monkeypatch.setattr(binding, "SAMPLE_TEXTS", binding.SAMPLE_TEXTS[1:])
     elif missing == "nodes":
-        monkeypatch.setattr(binding, "_matches_node", lambda *_: False)
+        monkeypatch.setattr(binding, "SAMPLE_TREE", "<html></html>")
+    elif missing == "limit":
+        monkeypatch.setattr(binding, "CUT_SAMPLE_TREE", "<html></html>")
     else:
         monkeypatch.setattr("tenax.extract.native.packed_tables.regex", object())
     assert binding.load_native() is None
@@ -171,14 +176,3 @@ def test_page_memory_is_reused() -> None:
     ready.release_page(one)
     assert ready.acquire_page() == one
     ready.release_page(one)
-
-
-def test_node_mirror_matches_the_parser() -> None:
-    ready = binding.load_native()
-    assert ready is not None
-    dom = Dom("<p>word</p>")
-    text = dom.select("p")[0].first_child
-    assert text is not None
-    seen = (ctypes.c_uint64 * 8)()
-    ready.functions.native_node_fields(text.mem_id, seen)
-    assert (seen[1], seen[2], chr(seen[6]), chr(seen[7])) == (3, 4, "w", "d")

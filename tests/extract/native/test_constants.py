@@ -45,9 +45,15 @@ C_ONLY = {
     "derived from generated constants": ("PAGE_HINT_NUMBERS", "EXCESS_BLOCK", "FINGERPRINT_BYTES", "CHARS"),
     "derived from limits of Python": ("MAX_FRAGMENT_CHARS",),
     "marks of a table in the same file": ("FIRST", "NO_MARK", "META_CONTENT", "LINK_REL"),
+    "our own numbers of tags and attributes, and room for them": (
+        *("TAG_unknown", "FIRST_TAG", "NAME_NONE", "LONGEST_NAME", "MAX_NODES", "SEEN_NAMES", "NAME_DISTANCE"),
+        "SEEN_CLASSES",
+    ),
     "no page kind": ("KIND_NONE",),
-    "the parser's numbers, which are compared when the library is loaded": (
-        *("TAG_COUNT", "NODE_ELEMENT", "KNOWN_NAMES", "SHORT_NAME"),
+    "types of nodes in the DOM standard": ("LEXBOR_ELEMENT",),
+    "limits of what is examined when the library is loaded": (
+        *("LEXBOR_TAGS", "MAX_NODES_WALKED", "MAX_ATTRIBUTES_WALKED", "MAX_TEXTS", "MAX_STRING_BYTES", "MAX_OFFSET"),
+        *("STRING_BYTES", "COPIED_BYTES"),
     ),
 }
 """Numbers that only the C code has, by their reason; of an enum, its first name."""

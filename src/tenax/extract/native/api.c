@@ -26,27 +26,8 @@ EXPORT void native_page_close(Page *page) { arena_reset(&page->arena); }
 /* Why the last call for a page failed. */
 EXPORT const char *native_error(const Page *page) { return page->arena.error ? page->arena.error : ""; }
 
-/* Our tag numbers, for comparison: names and numbers, one per line. */
-#define TAG_LINE(name, number) #name " " #number "\n"
-EXPORT const char *native_tags(void) { return EACH_TAG(TAG_LINE); }
-
 /* Our Unicode version, for comparison. */
 EXPORT const char *native_unicode_version(void) { return unicode_version(); }
-
-/* Our view of a node, for comparison: tag, type, size of its text, whether it has a parent, a child, and a next
- * node. Enough to check the mirror in dom.h. */
-EXPORT void native_node_fields(const Node *node, uint64_t seen[8])
-{
-    Text text = node_text(node);
-    seen[0] = node->tag;
-    seen[1] = (uint64_t)node->type;
-    seen[2] = text.at != NULL ? text.size : 0;
-    seen[3] = (uint64_t)(uintptr_t)node->parent;
-    seen[4] = (uint64_t)(uintptr_t)node->first_child;
-    seen[5] = (uint64_t)(uintptr_t)node->next;
-    seen[6] = text.at != NULL && text.size ? text.at[0] : 0;
-    seen[7] = text.at != NULL && text.size ? text.at[text.size - 1] : 0;
-}
 
 static size_t set_answer(const Pack *pack, const uint8_t **answer)
 {
@@ -56,16 +37,16 @@ static size_t set_answer(const Pack *pack, const uint8_t **answer)
 
 /* The first call for a page: the walk, and the head; for a skimmed page, without author and date. The tree must stay
  * until the last call. */
-EXPORT size_t native_open(Page *page, Node *root, bool is_skimmed, const uint8_t **answer)
+EXPORT size_t native_open(Page *page, LexborNode *root, bool is_skimmed, const uint8_t **answer)
 {
     arena_reset(&page->arena);
     if (setjmp(page->arena.broken))
         return 0;
-    page->root = root;
     page->blocks = (Blocks){0};
     page->selection = (Selection){0};
     page->text = (Text){NULL, 0};
-    page->scripts = (Nodes){0};
+    page->scripts = (Numbers){0};
+    read_tree(&page->arena, root, &page->nodes);
     read_walk(page);
     Pack pack = pack_begin(&page->arena, ANSWER_BYTES);
     pack_head(page, &pack, is_skimmed ? 0 : byline_clauses(page));

@@ -14,25 +14,46 @@ import msgspec
 from selectolax import lexbor
 
 from tenax.extract.html.links import Links
-from tenax.extract.html.tree import Feeder
+from tenax.extract.html.tree import Feeder, tag_number
 from tenax.extract.native.build import library_path
 from tenax.model import Value
 
 _LEXBOR_FUNCTIONS: Final = (
+    "lxb_dom_node_tag_id_noi",
+    "lxb_dom_node_type_noi",
+    "lxb_dom_node_parent_noi",
+    "lxb_dom_node_first_child_noi",
+    "lxb_dom_node_next_noi",
+    "lxb_dom_node_remove",
+    "lxb_dom_node_text_content_set",
     "lxb_dom_element_first_attribute_noi",
     "lxb_dom_element_next_attribute_noi",
     "lxb_dom_attr_qualified_name",
     "lxb_dom_attr_value_noi",
-    "lxb_dom_attr_data_by_id",
+    "lexbor_str_data_noi",
+    "lexbor_str_length_noi",
 )
 """The parser functions that the library calls, in its order."""
-_LAYOUT_SAMPLE: Final = (
-    "<main class=a id='' Rel hidden data-a-name-of-many-letters=b><p itemprop=c style=d>one<i>two</i>three</p>"
-    "<x-y role=e>four</x-y><svg><a xlink:href=f viewbox=g>five</a></svg></main>"
+SAMPLE_TEXTS: Final = ("one", "two", "a text that is longer than the others " * 20, "four", "five", "six")
+SAMPLE: Final = (
+    '<html lang="a"><head></head><body><main class="b" id="" Rel hidden data-of-many-letters="c" data-original="d">'
+    '<p itemprop="{long}" style="e">{}<i>{}</i>{}</p><!--a comment--><x-y role="f">{}</x-y><table></table><svg>'
+    '<a xlink:href="g" href="h">{}</a></svg><p>{}</p></main></body></html>'
+).format(*SAMPLE_TEXTS, long="l" * 300)
+"""A page by which the library tries its view of the parser's tree."""
+SAMPLE_TREE: Final = (
+    SAMPLE.replace("Rel", "rel")
+    .replace(' data-of-many-letters="c"', "")
+    .replace("<!--a comment-->", "<other></other>")
+    .replace("x-y", "unknown")
 )
-_NODE_FIELD_COUNT: Final = 8
-_ELEMENT: Final = 1
-_TEXT_NODE: Final = 3
+"""What it must read: only names that it knows."""
+_SAMPLE_CHARS: Final = 50
+_ANOTHER_PARSER: Final = "does not fit this selectolax:"
+CUT_SAMPLE_TREE: Final = (
+    SAMPLE_TREE.replace(SAMPLE_TEXTS[2], SAMPLE_TEXTS[2][: _SAMPLE_CHARS - 24]).replace("four", "").replace("six", "")
+)
+"""The same after its text was limited, by which each short text counts as twelve characters."""
 _MAX_SPARE_PAGES: Final = 4
 _READ_ONLY: Final = 0x100  # PyBUF_READ
 _memory_view: Final = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)(
@@ -190,6 +211,10 @@ class Unsupported(Exception):
     """The native library cannot read this page, or is missing; Python can."""
 
 
+class Refusal(Exception):
+    """The native library is missing or does not fit."""
+
+
 def open_page(root: int, *, is_skimmed: bool = False) -> NativePage:
     """Open a page by the address of its tree's root. Raises `Unsupported`, as do all calls of the page.
 
@@ -221,33 +246,78 @@ def _find_native() -> NativeLibrary | str:
 @cache
 def _load_native() -> NativeLibrary | str:
     """The library, or why there is none."""
-    path = library_path()
-    if path is None:
-        return "the native code was not built"
     try:
-        library = _declare_functions(ctypes.CDLL(str(path)))
-        parser = ctypes.CDLL(lexbor.__file__)
-        addresses = [ctypes.cast(getattr(parser, name), ctypes.c_void_p).value for name in _LEXBOR_FUNCTIONS]
-    except (OSError, AttributeError) as error:  # built for another machine, or a parser without the needed symbols
-        return f"the native code cannot be loaded: {error}"
-    library.native_set_lexbor((ctypes.c_void_p * len(addresses))(*addresses))
-    if why := _find_mismatch(library):
-        return why
-    try:
+        library = open_library()
+        tree = lexbor.LexborHTMLParser(SAMPLE)
+        assert tree.root is not None, "a page with elements has a root"
+        attach_parser(library, ctypes.CDLL(lexbor.__file__), tree.root.mem_id)
         _send_tables(library)
-    except (ImportError, AttributeError, ValueError) as error:  # this Python parses patterns differently
-        return f"the native code does not support this Python: {error}"
+    except Refusal as refusal:
+        return f"the native code {refusal}"
     return NativeLibrary(library)
 
 
-def _send_tables(library: ctypes.CDLL) -> None:
-    # Not needed anywhere else.
-    from tenax.extract.native.packed_tables import pack_class_hints, pack_decision_trees, pack_language_data
+def open_library() -> ctypes.CDLL:
+    """The library without a parser. Raises `Refusal`."""
+    path = library_path()
+    if path is None:
+        raise Refusal("was not built")
+    try:
+        library = _declare_functions(ctypes.CDLL(str(path)))
+    except (OSError, AttributeError) as error:  # built for another machine
+        raise Refusal(f"cannot be loaded: {error}") from error
+    version = library.native_unicode_version().decode()
+    if version != unicodedata.unidata_version:
+        raise Refusal(f"was built for Unicode {version}, this Python has {unicodedata.unidata_version}")
+    return library
 
-    for give, data in (
-        (library.native_set_class_hints, pack_class_hints()),
-        (library.native_set_languages, pack_language_data()),
-        (library.native_set_decision_trees, pack_decision_trees()),
+
+def attach_parser(library: ctypes.CDLL, parser: ctypes.CDLL, sample: int) -> None:
+    """Give the library the functions and numbers of the parser, and try them on the `SAMPLE` whose root is at this
+    address. Raises `Refusal` unless the library reads exactly what is there."""
+    try:
+        addresses = [ctypes.cast(getattr(parser, name), ctypes.c_void_p).value for name in _LEXBOR_FUNCTIONS]
+    except AttributeError as error:
+        raise Refusal(f"{_ANOTHER_PARSER} {error}") from error
+    library.native_set_lexbor((ctypes.c_void_p * len(addresses))(*addresses))
+    numbers = [tag_number(name) for name in library.native_tags().decode().split()]
+    if not library.native_set_tags((ctypes.c_uint64 * len(numbers))(*numbers)):
+        raise Refusal(f"{_ANOTHER_PARSER} it has other tag numbers")
+    texts = "".join(f"{text}\0" for text in SAMPLE_TEXTS).encode()
+    failure = library.native_find_texts(sample, texts, len(SAMPLE_TEXTS))
+    if failure is not None:
+        raise Refusal(f"{_ANOTHER_PARSER} {failure.decode()}")
+    if read_tree(library, sample) != SAMPLE_TREE:
+        raise Refusal(f"{_ANOTHER_PARSER} a sample is read wrongly")
+    library.native_truncate_text(sample, _SAMPLE_CHARS)
+    if read_tree(library, sample) != CUT_SAMPLE_TREE:
+        raise Refusal(f"{_ANOTHER_PARSER} a sample is truncated wrongly")
+
+
+def read_tree(library: ctypes.CDLL, root: int) -> str | None:
+    """The tree as the library reads it, as markup; None where it cannot."""
+    page, answer = library.native_page_new(), ctypes.c_void_p()
+    if not page:
+        raise MemoryError
+    try:
+        size = library.native_write_tree(page, root, answer)
+        return _text_decoder.decode(_memory_view(answer, size, _READ_ONLY)) if size else None
+    finally:
+        library.native_page_free(page)
+
+
+def _send_tables(library: ctypes.CDLL) -> None:
+    try:
+        # Not needed anywhere else.
+        from tenax.extract.native.packed_tables import pack_class_hints, pack_decision_trees, pack_language_data
+
+        tables = pack_class_hints(), pack_language_data(), pack_decision_trees()
+    except (ImportError, AttributeError, ValueError) as error:
+        raise Refusal(f"does not support this Python: {error}") from error
+    for give, data in zip(
+        (library.native_set_class_hints, library.native_set_languages, library.native_set_decision_trees),
+        tables,
+        strict=True,
     ):
         give(data, len(data))
 
@@ -266,8 +336,9 @@ def _declare_functions(library: ctypes.CDLL) -> ctypes.CDLL:
         "native_error": (ctypes.c_char_p, pointer),
         "native_tags": (ctypes.c_char_p,),
         "native_unicode_version": (ctypes.c_char_p,),
-        "native_node_fields": (None, pointer, pointer),
-        "native_attributes_match": (ctypes.c_bool, pointer),
+        "native_set_tags": (ctypes.c_bool, pointer),
+        "native_find_texts": (ctypes.c_char_p, pointer, ctypes.c_char_p, count),
+        "native_write_tree": (size, pointer, pointer, answer),
         "native_feed": (ctypes.c_int, pointer),
         "native_open": (size, pointer, pointer, ctypes.c_bool, answer),
         "native_truncate_text": (ctypes.c_bool, pointer, count),
@@ -282,39 +353,3 @@ def _declare_functions(library: ctypes.CDLL) -> ctypes.CDLL:
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     return library
-
-
-def _find_mismatch(library: ctypes.CDLL) -> str:
-    """What does not fit: its Unicode data must be Python's, and its view of the tree the parser's, in the numbers of
-    tags and in the layout of nodes. Empty if everything does."""
-    version = library.native_unicode_version().decode()
-    if version != unicodedata.unidata_version:
-        return f"the native code was built for Unicode {version}, this Python has {unicodedata.unidata_version}"
-    parser = lexbor.LexborHTMLParser(_LAYOUT_SAMPLE)
-    if any(parser.create_node(name).tag_id != number for name, number in _read_tags(library).items()):
-        return "the native code does not fit this selectolax, which has other tag numbers"
-    main = parser.css_first("main")
-    nodes = list(main.traverse(include_text=True)) if main is not None else []
-    if not nodes or not all(_matches_node(library, node) for node in nodes):
-        return "the native code does not fit this selectolax, which has other nodes"
-    return ""
-
-
-def _read_tags(library: ctypes.CDLL) -> dict[str, int]:
-    lines = map(str.split, library.native_tags().decode().splitlines())
-    return {name: int(number) for name, number in lines}
-
-
-def _matches_node(library: ctypes.CDLL, node: Any) -> bool:
-    seen = (ctypes.c_uint64 * _NODE_FIELD_COUNT)()
-    library.native_node_fields(node.mem_id, seen)
-    tag, kind, size, parent, child, following, first, last = seen
-    text = (node.text_content or "").encode()
-    return (tag, parent, child, following) == (
-        node.tag_id,
-        *(one.mem_id if one is not None else 0 for one in (node.parent, node.first_child, node.next)),
-    ) and (
-        (kind, size, first, last) == (_TEXT_NODE, len(text), text[0], text[-1])
-        if text
-        else kind == _ELEMENT and bool(library.native_attributes_match(node.mem_id))
-    )

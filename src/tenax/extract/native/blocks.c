@@ -76,7 +76,8 @@ static uint32_t line_length(const Walk *walk, uint32_t start, uint32_t stop)
     uint32_t count = 0;
     bool is_spaced = false;
     for (uint32_t n = start; n < stop; n++) {
-        const uint8_t *at = walk->fragments.at[n].at, *end = at + walk->fragments.at[n].size;
+        Text fragment = fragment_text(walk, n);
+        const uint8_t *at = fragment.at, *end = at + fragment.size;
         while (at < end) {
             uint32_t space = *at == TREE_BREAK ? 1 : space_at(at, end);
             if (space) {
@@ -121,7 +122,7 @@ static void count_links(Page *page)
         while (run + 1 < runs && walk->run_starts.at[run + 1] <= start)
             run++;
         if (end - start == 1 && blocks->first_of_run.at[run + 1] - blocks->first_of_run.at[run] == 1) {
-            uint32_t link_length = count_characters(strip_text(walk->fragments.at[start]));
+            uint32_t link_length = count_characters(strip_text(fragment_text(walk, start)));
             if (link_length) {
                 block = blocks->first_of_run.at[run];
                 AT(&page->arena, blocks->link_chars, block) += link_length;

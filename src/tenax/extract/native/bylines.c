@@ -8,6 +8,8 @@
 #define AUTHOR_BIT(is_there, clause) ((uint32_t)(is_there) << AUTHOR_SELECTOR_##clause)
 #define DATE_BIT(is_there, clause) ((uint32_t)(is_there) << (AUTHOR_SELECTOR_COUNT + DATE_SELECTOR_##clause))
 
+#define SEEN_CLASSES 32
+
 /* Whether a word is there, ignoring case. */
 static bool is_at(const uint8_t *at, const uint8_t *end, const char *word)
 {
@@ -53,6 +55,18 @@ static uint32_t class_clauses(Text class)
     return clauses;
 }
 
+/* Whether a class was examined on this page: most elements share one of a few. */
+static bool is_seen(Text seen[SEEN_CLASSES], Text class)
+{
+    if (class.size == 0)
+        return true;
+    Text *last = &seen[(class.size + class.at[0] + class.at[class.size - 1] * 2u) % SEEN_CLASSES];
+    if (last->size == class.size && memcmp(last->at, class.at, class.size) == 0)
+        return true;
+    *last = class;
+    return false;
+}
+
 static uint32_t item_clauses(Text item)
 {
     return AUTHOR_BIT(contains_ignoring_case(item, "author"), itemprop_author) |
@@ -69,34 +83,40 @@ static bool leads_to_author(Text href)
     return false;
 }
 
-static uint32_t element_clauses(const Node *element)
+static uint32_t element_clauses(const Node *element, Text seen[SEEN_CLASSES])
 {
     uint32_t clauses = DATE_BIT(element->tag == TAG_time, time);
-    Attribute *one = NULL;
-    Text name, value;
-    while (each_attribute(element, &one, &name, &value)) {
-        if (text_is(name, "class"))
-            clauses |= class_clauses(value);
-        else if (text_is(name, "itemprop"))
-            clauses |= item_clauses(value);
-        else if (text_is(name, "rel"))
-            clauses |= AUTHOR_BIT(contains_ignoring_case(value, "author"), rel_author);
-        /* In a selector, the links of a drawing have an href too. */
-        else if (element->tag == TAG_a && (text_is(name, "href") || text_is(name, "xlink:href")))
-            clauses |= AUTHOR_BIT(leads_to_author(value), a_href_author);
-    }
+    for EACH_ATTRIBUTE(element, one)
+        switch (one->name) {
+        case NAME_class:
+            clauses |= is_seen(seen, value_of(one)) ? 0 : class_clauses(value_of(one));
+            break;
+        case NAME_itemprop:
+            clauses |= item_clauses(value_of(one));
+            break;
+        case NAME_rel:
+            clauses |= AUTHOR_BIT(contains_ignoring_case(value_of(one), "author"), rel_author);
+            break;
+        case NAME_href: case NAME_xlink_href:
+            /* In a selector, the links of a drawing have an href too. */
+            clauses |= AUTHOR_BIT(element->tag == TAG_a && leads_to_author(value_of(one)), a_href_author);
+            break;
+        default:
+            break;
+        }
     return clauses;
 }
 
 uint32_t byline_clauses(Page *page)
 {
     uint32_t clauses = 0;
-    for (Node *node = page->root; node != NULL; node = next_below(page->root, node)) {
-        prefetch_nodes(node);
-        if (node->type == NODE_ELEMENT)
-            clauses |= element_clauses(node);
+    Text seen[SEEN_CLASSES] = {{NULL, 0}};
+    const Node *root = page->nodes.at, *end = end_of(root);
+    for (const Node *node = root; node < end; node = attributes_end(node)) {
+        if (!is_text(node))
+            clauses |= element_clauses(node, seen);
         if (node->tag == TAG_script)
-            ADD(&page->arena, page->scripts, node);
+            ADD(&page->arena, page->scripts, (uint32_t)(node - root));
     }
     return clauses;
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "lexbor.h"
 #include "page.h"
 #include "table.h"
 #include "unicode.h"
@@ -119,10 +120,10 @@ static void read_tags(Reader *from)
 {
     uint32_t count = next_number(from, 2);
     for (uint32_t number = 0; number < count; number++) {
-        uint32_t tag = next_number(from, 2);
+        uint32_t parser_number = next_number(from, 2);
         uint32_t bit = next_number(from, 4);
-        if (tag < TAG_COUNT)
-            words.tags[tag] |= bit;
+        if (parser_number < LEXBOR_TAGS && lexbor_tags[parser_number] != TAG_unknown)
+            words.tags[lexbor_tags[parser_number]] |= bit;
     }
 }
 
@@ -207,7 +208,7 @@ void native_set_class_hints(const uint8_t *data, size_t size)
 
 bool are_class_hints_set(void) { return words.steps.count > 0; }
 
-uint32_t find_tag_hints(uintptr_t tag) { return tag < TAG_COUNT ? words.tags[tag] : 0; }
+uint32_t find_tag_hints(uint32_t tag) { return words.tags[tag]; }
 
 uint32_t find_role_hints(Text role)
 {

@@ -10,7 +10,7 @@ void native_set_class_hints(const uint8_t *data, size_t size);
 bool are_class_hints_set(void);
 
 /* The hints of an element by its tag name and by its role alone. */
-uint32_t find_tag_hints(uintptr_t tag);
+uint32_t find_tag_hints(uint32_t tag);
 uint32_t find_role_hints(Text role);
 
 #endif

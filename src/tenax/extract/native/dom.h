@@ -1,12 +1,12 @@
-/* The tree of a page as built by lexbor: read only.
+/* The tree of a page in our own memory: read from the parser once, in the order of the page.
  *
- * The tree belongs to selectolax, which contains lexbor; we get the address of its root. `Node`, `Attribute` and the
- * types beside them mirror lexbor's own fields. When the library is loaded, Python compares them with what
- * selectolax and lexbor report for a small page, and does not use the library if they differ. */
+ * One list has all nodes. Behind an element are its attributes, then its children, each with all that is in it. So
+ * nodes find each other by distances, and need 16 bytes each. Strings stay in the parser's tree. */
 #ifndef TENAX_DOM_H
 #define TENAX_DOM_H
 
 #include "memory.h"
+#include "tags.h"
 
 /* Text in UTF-8, not zero-terminated; `at` is NULL where there is none. */
 typedef struct {
@@ -16,84 +16,45 @@ typedef struct {
 
 typedef LIST(Text) Texts;
 
-typedef struct Node Node;
-struct Node {
-    void *events;
-    uintptr_t tag;      /* see tags.h */
-    uintptr_t prefix;
-    uintptr_t space;
-    void *document;
-    Node *next;
-    Node *previous;
-    Node *parent;
-    Node *first_child;
-    Node *last_child;
-    void *user;
-    int type;
-};
+/* The attributes that are read, by length; the tree has no others. */
+#define EACH_NAME(NAME) \
+    NAME(id, "id") NAME(src, "src") NAME(alt, "alt") NAME(rel, "rel") NAME(href, "href") NAME(type, "type") \
+    NAME(name, "name") NAME(role, "role") NAME(lang, "lang") NAME(class, "class") NAME(style, "style") \
+    NAME(width, "width") NAME(start, "start") NAME(hidden, "hidden") NAME(height, "height") \
+    NAME(content, "content") NAME(colspan, "colspan") NAME(rowspan, "rowspan") NAME(itemprop, "itemprop") \
+    NAME(property, "property") NAME(xml_lang, "xml:lang") NAME(data_src, "data-src") NAME(data_url, "data-url") \
+    NAME(http_equiv, "http-equiv") NAME(xlink_href, "xlink:href") NAME(aria_hidden, "aria-hidden") \
+    NAME(data_lazy_src, "data-lazy-src") NAME(data_original, "data-original")
 
-typedef LIST(Node *) Nodes;
+#define NAME_NUMBER(name, text) NAME_##name,
+enum { NAME_NONE, EACH_NAME(NAME_NUMBER) NAME_COUNT };
+#undef NAME_NUMBER
 
-enum { NODE_ELEMENT = 1, NODE_TEXT = 3 };
-
-/* Mirrors what follows the node in lexbor's character data. */
-typedef struct {
-    Node node;
-    const uint8_t *at;
-    size_t size;
-} CharacterData;
-
-/* The value of an attribute, as lexbor stores it. */
-typedef struct {
-    const uint8_t *at;
-    size_t size;
-} Value;
-
-typedef struct Attribute Attribute;
-struct Attribute {
-    Node node;              /* its tag is the number of the name without a prefix */
-    uintptr_t upper_name;
-    uintptr_t full_name;    /* the number of the name with its prefix; 0 without one */
-    const Value *value;
-    Node *owner;
-    Attribute *next;
-};
-
-/* Mirrors what follows the node in lexbor's elements. */
-typedef struct {
-    Node node;
-    uintptr_t upper_name, full_name;
-    void *is_value;
-    Attribute *first_attribute;
-} Element;
-
-/* The name of an attribute. Numbers of names unknown to lexbor are addresses of these. */
 typedef struct {
     union {
-        const uint8_t *at;
-        uint8_t bytes[24];
-    } letters;              /* in place if short */
-    size_t size;
-} Name;
+        const uint8_t *at;          /* of a text, or of the value of an attribute */
+        struct {
+            uint32_t span;          /* of an element: the number of nodes and attributes that it is, itself included */
+            uint32_t attributes;
+        };
+    };
+    uint32_t size;                  /* of the text or the value */
+    union {
+        struct {
+            uint32_t up : 24;       /* the distance to the parent; 0 for the root */
+            uint32_t tag : 8;       /* see tags.h */
+        };
+        uint32_t name;              /* of an attribute */
+    };
+} Node;
 
-/* lexbor's functions, found by Python: used when the library is loaded. */
-typedef struct {
-    Attribute *(*first_attribute)(Node *element);
-    Attribute *(*next_attribute)(Attribute *attribute);
-    const uint8_t *(*attribute_name)(Attribute *attribute, size_t *size);
-    const uint8_t *(*attribute_value)(Attribute *attribute, size_t *size);
-    const Name *(*name_by_number)(void *names, uintptr_t number);
-} Lexbor;
+typedef Node Attribute;
 
-/* Takes the functions, once, and reads the names that lexbor has numbers for. */
-void native_set_lexbor(const Lexbor *functions);
+#define MAX_NODES ((uint32_t)1 << 24)
+_Static_assert(sizeof(Node) == 16, "a page may have half a million");
+_Static_assert(TAG_COUNT < 256, "a tag is a byte");
 
-/* Whether our view of an element's attributes equals lexbor's. */
-bool native_attributes_match(Node *element);
-
-#define KNOWN_NAMES 256
-#define SHORT_NAME 16
-extern Text known_names[KNOWN_NAMES];
+typedef LIST(Node) Nodes;
 
 static inline Text text_of(const uint8_t *at, size_t size)
 {
@@ -101,76 +62,54 @@ static inline Text text_of(const uint8_t *at, size_t size)
     return (Text){at, size > UINT32_MAX ? UINT32_MAX : (uint32_t)size};
 }
 
+static inline bool is_text(const Node *node) { return node->tag == TAG_text; }
+
 /* The text of a text node; `at` is NULL for anything else, and for an empty text node. */
 static inline Text node_text(const Node *node)
 {
-    if (node->type != NODE_TEXT)
-        return (Text){NULL, 0};
-    const CharacterData *data = (const CharacterData *)node;
-    return text_of(data->at, data->size);
+    return is_text(node) ? (Text){node->at, node->size} : (Text){NULL, 0};
 }
 
-static inline Text name_of(const Attribute *attribute)
+static inline Text value_of(const Attribute *attribute) { return (Text){attribute->at, attribute->size}; }
+
+/* The end of a node with all that is in it. */
+static inline const Node *end_of(const Node *node) { return node + (is_text(node) ? 1 : node->span); }
+
+/* The end of its attributes, which begin right after it: where the first child is, if it has one. */
+static inline const Node *attributes_end(const Node *node) { return node + 1 + (is_text(node) ? 0 : node->attributes); }
+
+#define EACH_ATTRIBUTE(node, one) \
+    (const Attribute *one = (node) + 1, *one##_end = attributes_end(node); one < one##_end; one++)
+
+/* These are NULL where there is none. */
+static inline const Node *parent_of(const Node *node) { return node->up ? node - node->up : NULL; }
+
+static inline const Node *first_child(const Node *node)
 {
-    uintptr_t number = attribute->full_name ? attribute->full_name : attribute->node.tag;
-    if (number < KNOWN_NAMES)
-        return known_names[number];
-    const Name *name = (const Name *)number;
-    return text_of(name->size > SHORT_NAME ? name->letters.at : name->letters.bytes, name->size);
+    const Node *child = attributes_end(node);
+    return child < end_of(node) ? child : NULL;
 }
 
-static inline Text value_of(const Attribute *attribute)
+static inline const Node *next_of(const Node *node)
 {
-    const Value *value = attribute->value;
-    return value != NULL && value->at != NULL ? text_of(value->at, value->size) : (Text){NULL, 0};
+    const Node *parent = node - node->up, *next = end_of(node);
+    return next < end_of(parent) ? next : NULL;
 }
 
-/* Iterates over the attributes, from `one = NULL`: `while (each_attribute(node, &one, &name, &value))` */
-static inline bool each_attribute(const Node *node, Attribute **one, Text *name, Text *value)
-{
-    if (*one != NULL)
-        *one = (*one)->next;
-    else if (node->type == NODE_ELEMENT)
-        *one = ((const Element *)node)->first_attribute;
-    if (*one == NULL)
-        return false;
-    *name = name_of(*one);
-    *value = value_of(*one);
-    return true;
-}
+/* The value of an attribute; `at` is NULL where there is none, and where the attribute has none, as in
+ * <input disabled>: selectolax returns None for both. */
+Text get_attribute(const Node *node, uint32_t name);
 
-/* Prefetch distance, before a node is visited. The parser allocated nodes and attributes in the order of the page,
- * so the next ones are close behind in memory. */
-#define AHEAD_BYTES 2048
-#define AHEAD_LINES 6
-#define LINE_BYTES 64
-static inline void prefetch_nodes(const Node *node)
-{
-    for (uintptr_t line = 0; line < AHEAD_LINES; line++)
-        __builtin_prefetch((const void *)((uintptr_t)node + AHEAD_BYTES + line * LINE_BYTES));
-}
-
-/* The node after this one in document order, at or below `root`; NULL after the last. */
-static inline Node *next_below(const Node *root, Node *node)
-{
-    if (node->first_child != NULL)
-        return node->first_child;
-    while (node != root && node->next == NULL)
-        node = node->parent;
-    return node == root ? NULL : node->next;
-}
-
-/* Whether an element has an attribute, by its lower-case name. `value->at` is NULL where it has no value, as in
- * <input disabled>; selectolax returns None for both. */
-bool find_attribute(const Node *node, const char *name, Text *value);
-
-/* The value of an attribute; `at` is NULL where there is none. */
-Text get_attribute(const Node *node, const char *name);
+const char *name_of_attribute(uint32_t name);
 
 static inline bool text_is(Text text, const char *literal)
 {
     size_t size = strlen(literal);
     return text.at != NULL && text.size == size && memcmp(text.at, literal, size) == 0;
 }
+
+/* Reads the tree below a node of the parser. */
+typedef struct LexborNode LexborNode;
+void read_tree(Arena *arena, LexborNode *root, Nodes *nodes);
 
 #endif

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "constants.h"
-#include "dom.h"
+#include "lexbor.h"
 
 #define MOST_WEIGHED 64
 #define MOST_ATTRIBUTES 1000
@@ -21,8 +21,8 @@ typedef struct {
     const size_t *attributes;
     const size_t *open_elements;
     const size_t *formatting;
-    Node *const *const *formatting_list;
-    const Node *marker;
+    LexborNode *const *const *formatting_list;
+    const LexborNode *marker;
     size_t first_attribute;
     size_t piece_bytes, small_piece_bytes, least_bytes, piece_steps, few_open, formatting_steps;
     size_t rebuilt_bytes, many_chunks, too_many_chunks, check_every_bytes, max_depth, max_attributes;
@@ -32,7 +32,7 @@ typedef struct {
     size_t end, at, look_at;
     uintptr_t tag_before;
     size_t rebuilt_count;
-    const Node *rebuilt_last;
+    const LexborNode *rebuilt_last;
     size_t rebuilt_weight;
     uintptr_t checked_tag;
     size_t attributes_before;
@@ -42,12 +42,11 @@ typedef struct {
 static size_t smaller(size_t one, size_t other) { return one < other ? one : other; }
 
 /* Adds an element and its attributes; false if they are too many or too long to be measured here. */
-static bool add_weight(const Feed *feed, const Node *element, size_t *weight)
+static bool add_weight(const Feed *feed, LexborNode *element, size_t *weight)
 {
     size_t count = 0, size = 0;
-    const Attribute *one = ((const Element *)element)->first_attribute;
-    for (; one != NULL; one = one->next) {
-        size += one->value != NULL ? one->value->size : 0;
+    for (LexborAttribute *one = lexbor.first_attribute(element); one != NULL; one = lexbor.next_attribute(one)) {
+        size += lexbor_value(one).size;
         if (++count > MOST_ATTRIBUTES || size > feed->rebuilt_bytes)
             return false;
     }
@@ -61,8 +60,8 @@ static bool weigh_rebuilt(Feed *feed)
     size_t count = *feed->formatting, weight = 0;
     if (count == 0)
         return true;
-    Node *const *list = *feed->formatting_list;
-    const Node *last = list[count - 1];
+    LexborNode *const *list = *feed->formatting_list;
+    const LexborNode *last = list[count - 1];
     if (count == feed->rebuilt_count && last == feed->rebuilt_last)
         return true;
     for (size_t n = count; n > 0 && list[n - 1] != feed->marker; n--)

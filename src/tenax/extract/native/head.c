@@ -1,4 +1,5 @@
 /* The head of a page, as input for Python: `html.head`. */
+#include "lexbor.h"
 #include "links.h"
 #include "text.h"
 #include "unicode.h"
@@ -9,17 +10,17 @@
 typedef struct {
     uint32_t tag;
     uint32_t count;
-    const char *names[MAX_METADATA_ATTRIBUTES];
+    uint32_t names[MAX_METADATA_ATTRIBUTES];
 } MetadataAttributes;
 
 enum { META_CONTENT = 0 };
 enum { LINK_REL = 0, LINK_HREF = 1 };
 static const MetadataAttributes METADATA_ATTRIBUTES[] = {
-    {TAG_base, 1, {"href"}},
-    {TAG_link, 3, {"rel", "href", "type"}},
-    {TAG_meta, 5, {"content", "name", "property", "itemprop", "http-equiv"}},
-    {TAG_script, 1, {"type"}},
-    {TAG_title, 0, {NULL}},
+    {TAG_base, 1, {NAME_href}},
+    {TAG_link, 3, {NAME_rel, NAME_href, NAME_type}},
+    {TAG_meta, 5, {NAME_content, NAME_name, NAME_property, NAME_itemprop, NAME_http_equiv}},
+    {TAG_script, 1, {NAME_type}},
+    {TAG_title, 0, {NAME_NONE}},
 };
 
 /* The attributes of one element, in the order of its names. */
@@ -37,7 +38,7 @@ typedef struct {
     uint32_t scripts;
 } HeadState;
 
-static const MetadataAttributes *attributes_for_tag(uintptr_t tag)
+static const MetadataAttributes *attributes_for_tag(uint32_t tag)
 {
     for (size_t n = 0; n < sizeof METADATA_ATTRIBUTES / sizeof *METADATA_ATTRIBUTES; n++)
         if (METADATA_ATTRIBUTES[n].tag == tag)
@@ -47,12 +48,10 @@ static const MetadataAttributes *attributes_for_tag(uintptr_t tag)
 
 static void read_attributes(MetadataElement *element)
 {
-    Attribute *one = NULL;
-    Text name, value;
-    while (element->spec->count > 0 && each_attribute(element->node, &one, &name, &value))
+    for EACH_ATTRIBUTE(element->node, one)
         for (uint32_t n = 0; n < element->spec->count; n++)
-            if (text_is(name, element->spec->names[n])) {
-                element->values[n] = value;
+            if (one->name == element->spec->names[n]) {
+                element->values[n] = value_of(one);
                 element->is_there[n] = true;
                 break;
             }
@@ -60,7 +59,8 @@ static void read_attributes(MetadataElement *element)
 
 static Text first_text(const Node *node)
 {
-    return node->first_child != NULL ? node_text(node->first_child) : (Text){NULL, 0};
+    const Node *child = first_child(node);
+    return child != NULL ? node_text(child) : (Text){NULL, 0};
 }
 
 static bool is_named(const MetadataElement *meta)
@@ -106,17 +106,17 @@ static bool is_needed(MetadataElement *element, HeadState *state)
 
 static void pack_metadata_element(Pack *pack, const MetadataElement *element)
 {
-    const Node *parent = element->node->parent;
+    const Node *parent = parent_of(element->node);
     uint32_t there = 0;
     for (uint32_t n = 0; n < element->spec->count; n++)
         there += element->is_there[n];
     pack_array(pack, 4);
-    pack_int(pack, element->spec->tag);
+    pack_int(pack, number_of_tag(element->spec->tag));
     pack_bool(pack, parent != NULL && parent->tag == TAG_head);
     pack_map(pack, there);
     for (uint32_t n = 0; n < element->spec->count; n++)
         if (element->is_there[n]) {
-            pack_literal(pack, element->spec->names[n]);
+            pack_literal(pack, name_of_attribute(element->spec->names[n]));
             pack_text(pack, element->values[n]);
         }
     pack_text(pack, element->text);
@@ -127,7 +127,7 @@ static void pack_metadata_elements(Page *page, Pack *pack)
     LIST(MetadataElement) elements = {0};
     HeadState state = {0};
     for (uint32_t n = 0; n < page->walk.metadata_nodes.count; n++) {
-        const Node *node = page->walk.metadata_nodes.at[n];
+        const Node *node = page->walk.nodes + page->walk.metadata_nodes.at[n];
         MetadataElement element = {.node = node, .spec = attributes_for_tag(node->tag)};
         if (element.spec == NULL)
             continue;
@@ -157,8 +157,8 @@ void pack_head(Page *page, Pack *pack, uint32_t clauses)
 {
     pack_array(pack, 6);
     pack_metadata_elements(page, pack);
-    pack_text(pack, get_attribute(page->root, "lang"));
-    pack_text(pack, get_attribute(page->root, "xml:lang"));
+    pack_text(pack, get_attribute(page->nodes.at, NAME_lang));
+    pack_text(pack, get_attribute(page->nodes.at, NAME_xml_lang));
     pack_headings(page, pack, TAG_h1, TAG_h1);
     pack_headings(page, pack, TAG_h2, TAG_h3);
     pack_int(pack, clauses);
@@ -199,7 +199,7 @@ bool may_have_script_dates(const Page *page)
 {
     static const Text STAMPED[] = {{(const uint8_t *)"ublish", 6}, {(const uint8_t *)"reated", 6}};
     for (uint32_t n = 0; n < page->scripts.count; n++) {
-        Text script = first_text(page->scripts.at[n]);
+        Text script = first_text(page->nodes.at + page->scripts.at[n]);
         if (script.size > 0 && (may_have_script_date(script, STAMPED[0]) || may_have_script_date(script, STAMPED[1])))
             return true;
     }

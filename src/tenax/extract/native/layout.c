@@ -20,7 +20,7 @@ static const double tag_points[TAG_COUNT] = {EACH_LAYOUT_TAG_POINTS(POINTS)};
 
 /* A combination of tag and class on the page; its number is its index in the list. */
 typedef struct {
-    uintptr_t tag;
+    uint32_t tag;
     uint32_t hints;
     uint32_t next;              /* one more than the number of the next one of the same class, 0 for none */
 } Style;
@@ -40,7 +40,7 @@ static Styles no_styles(Page *page)
 }
 
 /* The number of a box's style, which is added if it is new. One class has no more styles than there are box tags. */
-static uint32_t style_of(Page *page, Styles *styles, uintptr_t tag, Text class)
+static uint32_t style_of(Page *page, Styles *styles, uint32_t tag, Text class)
 {
     Arena *arena = &page->arena;
     uint32_t number = class.at == NULL ? 0 : add_key(arena, &styles->classes, class) + 1;
@@ -111,7 +111,7 @@ static void read_box_hints(Page *page)
     Styles styles = no_styles(page);
     for (uint32_t number = 0; number < layout->full.count; number++) {
         uint32_t box = layout->full.at[number], parent = AT(arena, page->walk.box_parents, box);
-        const Node *node = AT(arena, page->walk.box_nodes, box);
+        const Node *node = node_at(arena, &page->walk, &page->walk.box_nodes, box);
         Names names = names_of(node);
         uint32_t style = style_of(page, &styles, node->tag, names.class);
         uint32_t own = AT(arena, styles.known, style).hints | find_attribute_hints(page, &names);
@@ -130,7 +130,7 @@ static void read_tags(Page *page)
     FILL(arena, layout->tags, page->blocks.boxes.count);
     for (uint32_t at = 0; at < layout->tags.count; at++) {
         uint32_t tag = AT(arena, page->walk.box_tags, page->blocks.boxes.at[at]);
-        uint32_t group = tag < TAG_COUNT ? tag_groups[tag] : 0;
+        uint32_t group = tag_groups[tag];
         layout->tags.at[at] = group ? group - 1 : LAYOUT_OTHER_TAG;
     }
 }
@@ -186,7 +186,7 @@ static void compute_points(Page *page)
         if (earned == 0)
             continue;
         double weight = (own & LAYOUT_POSITIVE_HINTS ? 25 : 0) - (own & LAYOUT_NEGATIVE_HINTS ? 25 : 0);
-        double of_tag = tag < TAG_COUNT ? tag_points[tag] : 0;
+        double of_tag = tag_points[tag];
         layout->rule_points.at[box] = (earned + of_tag + weight) * (1 - layout->facts.at[box].linked);
     }
 }

@@ -54,16 +54,14 @@ bool contains_ignoring_case(Text text, const char *part)
 static LinkAttributes read_link_attributes(const Node *node)
 {
     LinkAttributes found = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
-    const char *leads_by = node->tag == TAG_iframe ? "src" : "href";
-    Attribute *one = NULL;
-    Text name, value;
-    while (each_attribute(node, &one, &name, &value)) {
-        if (text_is(name, leads_by))
-            found.href = value;
-        else if (text_is(name, "rel"))
-            found.rel = value;
-        else if (text_is(name, "type"))
-            found.type = value;
+    uint32_t leads_by = node->tag == TAG_iframe ? NAME_src : NAME_href;
+    for EACH_ATTRIBUTE(node, one) {
+        if (one->name == leads_by)
+            found.href = value_of(one);
+        else if (one->name == NAME_rel)
+            found.rel = value_of(one);
+        else if (one->name == NAME_type)
+            found.type = value_of(one);
     }
     return found;
 }
@@ -182,7 +180,7 @@ static Text text_between(Arena *arena, const Walk *walk, uint32_t start, uint32_
 {
     if (start >= end)
         return (Text){EMPTY, 0};
-    Text first = AT(arena, walk->fragments, start);
+    Text first = fragment_at(arena, walk, start);
     if (end - start == 1 && first.size <= LINKS_MAX_TEXT_CHARS && first.at != NULL && first.at[0] != TREE_BREAK)
         return collapse_spaces(arena, first);
     Line line;
@@ -190,7 +188,7 @@ static Text text_between(Arena *arena, const Walk *walk, uint32_t start, uint32_
     line.is_spaced = false;
     uint32_t stop = end - start > LINKS_MAX_FRAGMENTS ? start + LINKS_MAX_FRAGMENTS : end;
     for (uint32_t n = start; n < stop && line.chars < LINKS_MAX_TEXT_CHARS; n++)
-        add_fragment(&line, first_characters(AT(arena, walk->fragments, n), MAX_FRAGMENT_CHARS));
+        add_fragment(&line, first_characters(fragment_at(arena, walk, n), MAX_FRAGMENT_CHARS));
     uint8_t *made = arena_alloc(arena, line.size);
     memcpy(made, line.bytes, line.size);
     return (Text){made, line.size};
@@ -278,15 +276,16 @@ static void pack_digits(const Reader *reader, Pack *pack, bool is_flags)
 /* In columns, as `Links`. */
 void pack_links(Page *page, Pack *pack)
 {
-    const Nodes *nodes = &page->walk.link_nodes;
+    const Numbers *nodes = &page->walk.link_nodes;
     uint32_t capacity = nodes->count < LINKS_MAX_LINKS ? nodes->count : LINKS_MAX_LINKS;
     Reader reader = {.page = page, .kept_runs = kept_runs(page), .numbers = make_table(&page->arena, capacity)};
     for (uint32_t n = 0; n < nodes->count && reader.links.count < LINKS_MAX_LINKS; n++) {
-        LinkAttributes attributes = read_link_attributes(nodes->at[n]);
+        const Node *node = page->walk.nodes + nodes->at[n];
+        LinkAttributes attributes = read_link_attributes(node);
         Text href = strip_href(attributes.href);
         if (!is_followable(href))
             continue;
-        uint32_t kind = link_kind(nodes->at[n], &attributes);
+        uint32_t kind = link_kind(node, &attributes);
         if (kind != LINK_KIND_COUNT)
             add_link(&reader, href, &attributes, kind, n);
     }

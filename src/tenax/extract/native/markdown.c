@@ -24,7 +24,8 @@ static const Text NOTHING = {(const uint8_t *)"", 0};
 
 static Text href_of(MarkdownWriter *writer, uint32_t link)
 {
-    const Node *node = AT(writer->arena, writer->page->walk.link_nodes, link);
+    const Walk *walk = &writer->page->walk;
+    const Node *node = node_at(writer->arena, walk, &walk->link_nodes, link);
     return node->tag == TAG_a ? read_link_href(writer->arena, &writer->hrefs, node) : NOTHING;
 }
 
@@ -40,13 +41,19 @@ static Text take_enclosing_href(MarkdownWriter *writer, uint32_t run)
 
 static bool is_in_box_itself(const MarkdownWriter *writer, const Node *node)
 {
-    return node->parent != NULL && is_border(node->parent->tag, writer->page->walk.with_noscript);
+    const Node *parent = parent_of(node);
+    return parent != NULL && is_border(parent->tag, writer->page->walk.with_noscript);
+}
+
+static const Node *node_of_run(const MarkdownWriter *writer, uint32_t run)
+{
+    const Walk *walk = &writer->page->walk;
+    return node_at(writer->arena, walk, &walk->run_nodes, run);
 }
 
 static void read_run_at(MarkdownWriter *writer, uint32_t run)
 {
-    Node *node = AT(writer->arena, writer->page->walk.run_nodes, run);
-    read_run(&writer->run, node, take_enclosing_href(writer, run));
+    read_run(&writer->run, node_of_run(writer, run), take_enclosing_href(writer, run));
     writer->shown = writer->run.pictures;
 }
 
@@ -59,11 +66,11 @@ static bool is_plain(MarkdownWriter *writer, uint32_t run, Text text)
     if (AT(writer->arena, *firsts, run + 1) - AT(writer->arena, *firsts, run) != 1)
         return false;
     if (start + 1 < walk->fragments.count) {
-        Text after = walk->fragments.at[start + 1];
+        Text after = fragment_text(walk, start + 1);
         if (after.size != 1 || after.at[0] != TREE_BREAK)
             return false;
     }
-    if (!is_in_box_itself(writer, AT(writer->arena, walk->run_nodes, run)))
+    if (!is_in_box_itself(writer, node_of_run(writer, run)))
         return false;
     if (text.size && memchr(text.at, '\n', text.size) != NULL)
         return false;
@@ -113,14 +120,14 @@ static void add_run(MarkdownWriter *writer, const BlockContext *context, uint32_
 /* Whether a run fills its box and is in no link, as in most cells. */
 static bool is_single_text(const MarkdownWriter *writer, uint32_t run)
 {
-    const Node *node = AT(writer->arena, writer->page->walk.run_nodes, run);
-    return node->next == NULL && is_in_box_itself(writer, node) && enclosing_link(writer->page, run) == NOWHERE;
+    const Node *node = node_of_run(writer, run);
+    return next_of(node) == NULL && is_in_box_itself(writer, node) && enclosing_link(writer->page, run) == NOWHERE;
 }
 
 static void put_single_text(MarkdownWriter *writer, Buffer *buffer, uint32_t run)
 {
     const Walk *walk = &writer->page->walk;
-    Text raw = AT(writer->arena, walk->fragments, AT(writer->arena, walk->run_starts, run));
+    Text raw = fragment_at(writer->arena, walk, AT(writer->arena, walk->run_starts, run));
     put_text(buffer, escape_text(writer->arena, collapse_spaces(writer->arena, strip_text(raw))));
     writer->shown = 0;
 }
@@ -270,7 +277,7 @@ static void add_pictures(MarkdownWriter *writer, uint32_t slot, uint32_t shown)
     NearbyBoxes near = find_nearby_boxes(&writer->kept, slot);
     for (uint32_t n = images.first + shown; n < images.end; n++) {
         bool is_lost = false;
-        const Node *image = AT(writer->arena, walk->images, n);
+        const Node *image = node_at(writer->arena, walk, &walk->images, n);
         uint32_t image_box = find_image_box(image, &near, walk->with_noscript, &is_lost);
         const BlockContext *context = image_box != NOWHERE ? find_context(&writer->contexts, image_box) : NULL;
         if (context == NULL || context->table != NULL)

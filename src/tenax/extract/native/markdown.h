@@ -100,7 +100,7 @@ Text read_link_href(Arena *arena, const Hrefs *hrefs, const Node *element);
 uint32_t enclosing_link(Page *page, uint32_t run);
 
 /* The link around an image, by its index; NULL for none. */
-Node *link_of_image(Page *page, uint32_t place);
+const Node *link_of_image(Page *page, uint32_t place);
 
 /* markdown_pictures.c. The texts of `read_image` are empty for decoration. */
 typedef struct {
@@ -112,7 +112,7 @@ Text format_image(Arena *arena, const Hrefs *hrefs, const Node *image);
 
 /* The kept boxes around a run and the next. */
 typedef struct {
-    struct { Node *node; uint32_t box; } boxes[2 * (RENDER_MAX_ANCESTOR_BOXES + 1)];
+    struct { const Node *node; uint32_t box; } boxes[2 * (RENDER_MAX_ANCESTOR_BOXES + 1)];
     uint32_t count;
 } NearbyBoxes;
 
@@ -149,7 +149,7 @@ typedef struct {
 typedef LIST(Item) Items;
 
 typedef struct {
-    Node *node;
+    const Node *node;
     Style style;
 } Opened;
 
@@ -170,7 +170,7 @@ typedef struct {
     Items items, parts, groups;
 } InlineRun;
 
-void read_run(InlineRun *run, Node *node, Text link);
+void read_run(InlineRun *run, const Node *node, Text link);
 void put_paragraph(Buffer *buffer, InlineRun *run, uint32_t paragraph);
 void put_on_one_line(Buffer *buffer, InlineRun *run, uint32_t paragraph, uint32_t excluded_emphasis);
 

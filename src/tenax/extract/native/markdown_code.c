@@ -25,7 +25,7 @@ static Span fragments_of(Page *page, uint32_t box)
     uint32_t begin = AT(&page->arena, walk->run_starts, AT(&page->arena, walk->box_starts, box));
     uint32_t end = AT(&page->arena, walk->box_ends, box);
     while (begin > 0) {
-        Text before = AT(&page->arena, walk->fragments, begin - 1);
+        Text before = fragment_at(&page->arena, walk, begin - 1);
         if (before.size == 0 || is_break(before) || !is_blank(before))
             break;
         begin--;
@@ -49,7 +49,7 @@ static void put_raw(Buffer *buffer, Page *page, uint32_t box)
     Span span = fragments_of(page, box);
     bool merges = has_inner_text(page, box), is_behind_break = false, is_behind_return = false;
     for (uint32_t n = span.first; n < span.end; n++) {
-        Text one = AT(&page->arena, page->walk.fragments, n);
+        Text one = fragment_at(&page->arena, &page->walk, n);
         bool is_line = is_break(one);
         if (merges && is_line && is_behind_break) {
             /* Adjacent boxes make one break, not two. */
@@ -118,7 +118,7 @@ static Text language_in(const uint8_t *at, const uint8_t *end)
 /* The language named by the class of an element; empty for none. */
 static Text language_of_class(const Node *node)
 {
-    Text names = get_attribute(node, "class");
+    Text names = get_attribute(node, NAME_class);
     const uint8_t *at = names.at, *end = names.at + names.size;
     bool is_beginning = true;
     while (names.size && at < end) {
@@ -141,13 +141,13 @@ static Text language_of_box(Languages *languages, Page *page, uint32_t box)
         FILL(&page->arena, *languages, page->walk.box_nodes.count);
     Text *known = &AT(&page->arena, *languages, box);
     if (known->at == NULL)
-        *known = language_of_class(AT(&page->arena, page->walk.box_nodes, box));
+        *known = language_of_class(node_at(&page->arena, &page->walk, &page->walk.box_nodes, box));
     return *known;
 }
 
 static Text language_of(Languages *languages, Page *page, uint32_t box)
 {
-    const Node *child = AT(&page->arena, page->walk.box_nodes, box)->first_child;
+    const Node *child = first_child(node_at(&page->arena, &page->walk, &page->walk.box_nodes, box));
     Text found = language_of_box(languages, page, box);
     if (found.size == 0 && child != NULL && child->tag == TAG_code)
         found = language_of_class(child);

@@ -42,13 +42,13 @@ uint32_t enclosing_link(Page *page, uint32_t run)
     return after > 0 && AT(&page->arena, walk->link_ends, after - 1) > start ? after - 1 : NOWHERE;
 }
 
-Node *link_of_image(Page *page, uint32_t place)
+const Node *link_of_image(Page *page, uint32_t place)
 {
     const Walk *walk = &page->walk;
     uint32_t after = bisect_left(&walk->link_starts, place);
     if (after == 0 || AT(&page->arena, walk->link_ends, after - 1) < place)
         return NULL;
-    Node *link = AT(&page->arena, walk->link_nodes, after - 1);
+    const Node *link = node_at(&page->arena, walk, &walk->link_nodes, after - 1);
     return link->tag == TAG_a ? link : NULL;
 }
 
@@ -62,7 +62,7 @@ static void add_href(HrefCollector *collector, const Node *element)
 {
     if (element->tag != TAG_a)
         return;
-    Text href = get_attribute(element, "href");
+    Text href = get_attribute(element, NAME_href);
     if (href.size && href.size <= INLINE_MAX_HREF_BYTES)
         ADD(&collector->page->arena, collector->hrefs, href);
 }
@@ -78,17 +78,17 @@ static void add_links(HrefCollector *collector, uint32_t run)
     while (link < walk->link_starts.count && walk->link_starts.at[link] < start)
         link++;
     if (link > 0 && AT(arena, walk->link_ends, link - 1) > start)
-        add_href(collector, AT(arena, walk->link_nodes, link - 1));
-    const Node *node = AT(arena, walk->run_nodes, run)->parent;
+        add_href(collector, node_at(arena, walk, &walk->link_nodes, link - 1));
+    const Node *node = parent_of(node_at(arena, walk, &walk->run_nodes, run));
     for (uint32_t n = 0; n < INLINE_MAX_OPEN_ELEMENTS && node != NULL; n++) {
         if (is_border(node->tag, walk->with_noscript))
             break;
         add_href(collector, node);
-        node = node->parent;
+        node = parent_of(node);
     }
     for (; link < walk->link_starts.count && walk->link_starts.at[link] < stop; link++)
-        if (AT(arena, walk->link_nodes, link)->first_child != NULL)
-            add_href(collector, walk->link_nodes.at[link]);
+        if (first_child(node_at(arena, walk, &walk->link_nodes, link)) != NULL)
+            add_href(collector, walk->nodes + walk->link_nodes.at[link]);
     collector->link = link;
 }
 
@@ -97,7 +97,7 @@ static void add_picture(HrefCollector *collector, const NearbyBoxes *near, uint3
 {
     Page *page = collector->page;
     Arena *arena = &page->arena;
-    const Node *image = AT(arena, page->walk.images, number);
+    const Node *image = node_at(arena, &page->walk, &page->walk.images, number);
     bool is_lost = false;
     if (find_image_box(image, near, page->walk.with_noscript, &is_lost) == NOWHERE && !is_lost)
         return;
@@ -105,7 +105,7 @@ static void add_picture(HrefCollector *collector, const NearbyBoxes *near, uint3
     if (href.size == 0)
         return;
     ADD(arena, collector->hrefs, href);
-    Node *link = link_of_image(page, AT(arena, page->walk.image_positions, number));
+    const Node *link = link_of_image(page, AT(arena, page->walk.image_positions, number));
     if (link != NULL)
         add_href(collector, link);
 }
@@ -157,7 +157,7 @@ Text resolved_href(Arena *arena, const Hrefs *hrefs, Text href)
 
 Text read_link_href(Arena *arena, const Hrefs *hrefs, const Node *element)
 {
-    return resolved_href(arena, hrefs, get_attribute(element, "href"));
+    return resolved_href(arena, hrefs, get_attribute(element, NAME_href));
 }
 
 void pack_markdown_hrefs(Page *page, Pack *pack)

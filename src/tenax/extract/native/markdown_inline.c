@@ -39,9 +39,11 @@ static Style element_style(const InlineRun *run, const Node *element, Style styl
 /* Open the inline elements that are open where the run begins, outermost first; returns their combined style. */
 static Style open_styles(InlineRun *run, const Node *node, Text link)
 {
-    Node *above[INLINE_MAX_OPEN_ELEMENTS];
+    const Node *above[INLINE_MAX_OPEN_ELEMENTS];
     uint32_t count = 0;
-    for (Node *parent = node->parent; parent != NULL && count < INLINE_MAX_OPEN_ELEMENTS; parent = parent->parent) {
+    for (const Node *parent = parent_of(node); parent != NULL; parent = parent_of(parent)) {
+        if (count == INLINE_MAX_OPEN_ELEMENTS)
+            break;
         if (is_border(parent->tag, run->with_noscript))
             break;
         above[count++] = parent;
@@ -127,27 +129,27 @@ static void clear_run(InlineRun *run)
 }
 
 /* Read from the first text of the run to the next border of a box; `link` links all of it. */
-void read_run(InlineRun *run, Node *node, Text link)
+void read_run(InlineRun *run, const Node *node, Text link)
 {
     clear_run(run);
     Style style = open_styles(run, node, link);
     bool is_cut = run->opened.count == INLINE_MAX_OPEN_ELEMENTS;
-    Node *at = node, *last = node;
+    const Node *at = node, *last = node, *around;
     for (;;) {
         while (at != NULL) {
             last = at;
             Text text = node_text(at);
             if (text.at != NULL) {
                 add_text(run, text, style);
-                at = at->next;
+                at = next_of(at);
                 continue;
             }
             if (is_border(at->tag, run->with_noscript))
                 return;
-            Node *child = is_entered(at->tag) ? at->first_child : NULL;
+            const Node *child = is_entered(at->tag) ? first_child(at) : NULL;
             if (child == NULL) {
                 add_void(run, at, style);
-                at = at->next;
+                at = next_of(at);
                 continue;
             }
             ADD(run->arena, run->opened, ((Opened){at, style}));
@@ -158,13 +160,13 @@ void read_run(InlineRun *run, Node *node, Text link)
             Opened left = run->opened.at[--run->opened.count];
             last = left.node;
             style = left.style;
-        } else if (is_cut && last->parent != NULL && !is_border(last->parent->tag, run->with_noscript)) {
-            last = last->parent;
+        } else if (is_cut && (around = parent_of(last)) != NULL && !is_border(around->tag, run->with_noscript)) {
+            last = around;
             style = PLAIN;
         } else {
             return;
         }
-        at = last->next;
+        at = next_of(last);
     }
 }
 

@@ -4,7 +4,7 @@
 #include "unicode.h"
 
 /* Attributes for the URL of an image, in order of preference. */
-static const char *const SOURCES[] = {"src", "data-src", "data-lazy-src", "data-original", "data-url"};
+static const uint32_t SOURCES[] = {NAME_src, NAME_data_src, NAME_data_lazy_src, NAME_data_original, NAME_data_url};
 #define SOURCE_COUNT (sizeof SOURCES / sizeof *SOURCES)
 
 typedef struct {
@@ -16,20 +16,18 @@ static ImageAttributes read_image_attributes(const Node *image)
 {
     static const Text NONE = {(const uint8_t *)"", 0};
     ImageAttributes attributes = {false, NONE, NONE, NONE, {NONE, NONE, NONE, NONE, NONE}};
-    Attribute *one = NULL;
-    Text name, value;
-    while (each_attribute(image, &one, &name, &value)) {
-        value = value.at != NULL ? value : NONE;
-        if (text_is(name, "alt")) {
+    for EACH_ATTRIBUTE(image, one) {
+        Text value = one->at != NULL ? value_of(one) : NONE;
+        if (one->name == NAME_alt) {
             attributes.has_alt = true;
             attributes.alt = value;
-        } else if (text_is(name, "width")) {
+        } else if (one->name == NAME_width) {
             attributes.width = value;
-        } else if (text_is(name, "height")) {
+        } else if (one->name == NAME_height) {
             attributes.height = value;
-        } else if (name.size && (name.at[0] == 's' || name.at[0] == 'd')) {
+        } else {
             for (uint32_t n = 0; n < SOURCE_COUNT; n++)
-                if (text_is(name, SOURCES[n]))
+                if (one->name == SOURCES[n])
                     attributes.sources[n] = value;
         }
     }
@@ -145,7 +143,7 @@ static void add_near(const KeptBlocks *kept, NearbyBoxes *near, uint32_t run)
         return;
     uint32_t box = AT(&page->arena, walk->run_boxes, run);
     for (uint32_t n = 0; n <= RENDER_MAX_ANCESTOR_BOXES; n++) {
-        near->boxes[near->count].node = AT(&page->arena, walk->box_nodes, box);
+        near->boxes[near->count].node = node_at(&page->arena, walk, &walk->box_nodes, box);
         near->boxes[near->count++].box = box;
         box = AT(&page->arena, walk->box_parents, box);
     }
@@ -164,9 +162,9 @@ NearbyBoxes find_nearby_boxes(const KeptBlocks *kept, uint32_t slot)
  * between. */
 uint32_t find_image_box(const Node *image, const NearbyBoxes *near, bool with_noscript, bool *is_lost)
 {
-    const Node *node = image->parent;
+    const Node *node = parent_of(image);
     uint32_t boxes = 0, steps = 0;
-    for (; node != NULL && boxes <= RENDER_MAX_IMAGE_BOXES; steps++, node = node->parent) {
+    for (; node != NULL && boxes <= RENDER_MAX_IMAGE_BOXES; steps++, node = parent_of(node)) {
         if (steps == RENDER_MAX_IMAGE_STEPS)
             break;
         if (!is_border(node->tag, with_noscript))

@@ -38,7 +38,7 @@ static bool is_short(Page *page, uint32_t box)
 
 static uint32_t start_of(const Node *list)
 {
-    Text start = get_attribute(list, "start");
+    Text start = get_attribute(list, NAME_start);
     uint32_t number = 0;
     if (start.size == 0 || start.size > STRUCTURE_MAX_START_DIGITS)
         return 1;
@@ -60,7 +60,7 @@ static Chain item_within(BlockContexts *contexts, Chain chain, uint32_t box)
     if (AT(&page->arena, page->walk.box_tags, parent) == TAG_ol) {
         uint64_t *next = &AT(&page->arena, contexts->next_numbers, parent);
         if (*next == 0)
-            *next = (uint64_t)start_of(AT(&page->arena, page->walk.box_nodes, parent)) + 1;
+            *next = (uint64_t)start_of(node_at(&page->arena, &page->walk, &page->walk.box_nodes, parent)) + 1;
         item.is_numbered = true;
         item.number = (uint32_t)(*next)++ - 1;
     }

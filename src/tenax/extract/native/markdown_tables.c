@@ -27,13 +27,11 @@ static uint32_t parse_span(Text text, uint32_t most)
 static Cell cell_of(const Page *page, uint32_t box)
 {
     Cell cell = {box, 1, 1, page->walk.box_tags.at[box] == TAG_th};
-    Attribute *one = NULL;
-    Text name, value;
-    while (each_attribute(page->walk.box_nodes.at[box], &one, &name, &value)) {
-        if (text_is(name, "colspan"))
-            cell.columns = parse_span(value, TABLES_MAX_COLUMNS);
-        else if (text_is(name, "rowspan"))
-            cell.rows = parse_span(value, TABLES_MAX_ROWS);
+    for EACH_ATTRIBUTE(page->walk.nodes + page->walk.box_nodes.at[box], one) {
+        if (one->name == NAME_colspan)
+            cell.columns = parse_span(value_of(one), TABLES_MAX_COLUMNS);
+        else if (one->name == NAME_rowspan)
+            cell.rows = parse_span(value_of(one), TABLES_MAX_ROWS);
     }
     return cell;
 }

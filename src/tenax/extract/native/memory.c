@@ -1,7 +1,13 @@
 /* See memory.h. */
+#define _GNU_SOURCE /* mremap */
 #include "memory.h"
 
 #include <stdlib.h>
+
+#if defined(__linux__) && !defined(TENAX_CHECKED)
+#define HAS_MAPPINGS
+#include <sys/mman.h>
+#endif
 
 #ifdef TENAX_CHECKED
 #define CHUNK_BYTES ((size_t)1)
@@ -22,6 +28,7 @@ struct Chunk {
 
 struct Large {
     Large *next;
+    size_t size;
     _Alignas(16) uint8_t bytes[];
 };
 
@@ -62,12 +69,34 @@ void *arena_refill(Arena *arena, size_t size)
     return next->bytes;
 }
 
+/* A long list gets a mapping of its own, because `realloc` would copy it where `malloc` has memory left: then the old
+ * memory stays with the process. Takes NULL for a new one. */
+static Large *resize_large(Large *large, size_t size)
+{
+    size_t wanted = sizeof *large + size;
+#ifdef HAS_MAPPINGS
+    void *made = large == NULL
+                     ? mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                     : mremap(large, sizeof *large + large->size, wanted, MREMAP_MAYMOVE);
+    large = made != MAP_FAILED ? made : NULL;
+#else
+    large = realloc(large, wanted);
+#endif
+    if (large != NULL)
+        large->size = size;
+    return large;
+}
+
 static void free_large(Arena *arena)
 {
     while (arena->large != NULL) {
         Large *large = arena->large;
         arena->large = large->next;
+#ifdef HAS_MAPPINGS
+        munmap(large, sizeof *large + large->size);
+#else
         free(large);
+#endif
     }
 }
 
@@ -118,7 +147,7 @@ static void *grow_large(Arena *arena, void *at, size_t used, size_t old, size_t 
     while (*link != NULL && (*link)->bytes != (uint8_t *)at)
         link = &(*link)->next;
     bool is_large = *link != NULL;
-    Large *made = realloc(*link, sizeof *made + wanted);
+    Large *made = resize_large(*link, wanted);
     if (made == NULL)
         page_fail(arena, "out of memory");
     if (!is_large) {

@@ -4,27 +4,20 @@
 #include "class_hints.h"
 #include "unicode.h"
 
-Names names_of(const Node *node)
+Names names_of(const Node *element)
 {
     Names names = {0};
-    Attribute *one = NULL;
-    Text name, value;
-    while (each_attribute(node, &one, &name, &value)) {
-        if (text_is(name, "class"))
-            names.class = value;
-        else if (text_is(name, "id"))
-            names.id = value;
-        else if (text_is(name, "style"))
-            names.style = value;
-        else if (text_is(name, "role"))
-            names.role = value;
-        else if (text_is(name, "itemprop"))
-            names.itemprop = value;
-        else if (text_is(name, "aria-hidden"))
-            names.aria_hidden = value;
-        else if (text_is(name, "hidden"))
-            names.is_hidden = true;
-    }
+    for EACH_ATTRIBUTE(element, one)
+        switch (one->name) {
+        case NAME_class: names.class = value_of(one); break;
+        case NAME_id: names.id = value_of(one); break;
+        case NAME_style: names.style = value_of(one); break;
+        case NAME_role: names.role = value_of(one); break;
+        case NAME_itemprop: names.itemprop = value_of(one); break;
+        case NAME_aria_hidden: names.aria_hidden = value_of(one); break;
+        case NAME_hidden: names.is_hidden = true; break;
+        default: break;
+        }
     return names;
 }
 

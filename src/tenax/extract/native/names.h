@@ -11,7 +11,7 @@ typedef struct {
     bool is_hidden;
 } Names;
 
-Names names_of(const Node *node);
+Names names_of(const Node *element);
 
 /* The hints of all of them but the class, which many boxes share. */
 uint32_t find_attribute_hints(Page *page, const Names *names);

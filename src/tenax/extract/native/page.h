@@ -6,31 +6,47 @@
 #include "constants.h"
 #include "dom.h"
 #include "pack.h"
-#include "tags.h"
 
 /* The cases of a switch, by a set of numbers or of tags in constants.h. */
 #define CASE(number) case number:
 #define TAG_CASE(name) case TAG_##name:
 
-/* tree.Walk: lists of one family have the same length. A fragment that is not a text of the page is one byte:
- * TREE_BREAK or a space. */
+/* tree.Walk: lists of one family have the same length. Fragments and nodes are indexes of `nodes`. A fragment that is
+ * not a text of the page is one byte: TREE_BREAK or a space. */
 typedef struct {
-    Texts fragments;
+    const Node *nodes;
+    Numbers fragments;
     uint32_t line_breaks;
-    Nodes link_nodes;
+    Numbers link_nodes;
     Numbers link_starts, link_ends;
-    Nodes metadata_nodes;
-    Nodes images;
+    Numbers metadata_nodes;
+    Numbers images;
     Numbers image_positions;
-    Numbers box_tags;           /* TAG_COUNT for unknown elements */
-    Nodes box_nodes;
+    Numbers box_tags;
+    Numbers box_nodes;
     Numbers box_parents, box_starts, box_ends;
     Numbers run_starts, run_boxes;
-    Nodes run_nodes;
+    Numbers run_nodes;
     bool with_noscript;         /* <noscript> is a box here */
     bool is_full;               /* the box limit was reached */
     uint32_t scored_runs;       /* those that began before that */
 } Walk;
+
+static inline const Node *node_at(Arena *arena, const Walk *walk, const Numbers *nodes, uint32_t place)
+{
+    return walk->nodes + AT(arena, *nodes, place);
+}
+
+/* The text of a fragment that there is, and of one that is looked up. */
+static inline Text fragment_text(const Walk *walk, uint32_t place)
+{
+    return value_of(walk->nodes + walk->fragments.at[place]);
+}
+
+static inline Text fragment_at(Arena *arena, const Walk *walk, uint32_t place)
+{
+    return fragment_text(walk, check_index(arena, place, walk->fragments.count));
+}
 
 /* blocks.Blocks */
 typedef struct {
@@ -97,7 +113,7 @@ enum { KIND_NONE = -1 };
 typedef struct Page Page;
 struct Page {
     Arena arena;
-    Node *root;
+    Nodes nodes;                /* of the whole tree, from the root on */
     Walk walk;
     Blocks blocks;
     PageHints hints;
@@ -105,23 +121,20 @@ struct Page {
     int32_t kind;               /* its index in the kinds table; KIND_NONE for a page without text */
     Selection selection;
     Text text;                  /* visible text; empty before the page is read */
-    Nodes scripts;              /* of the whole tree; empty for a skimmed page */
+    Numbers scripts;            /* nodes of the whole tree; empty for a skimmed page */
 };
 
-/* walk.c: from the root of the tree; enters <noscript> where the page shows almost nothing without it. */
+/* walk.c: through the nodes of the page; enters <noscript> where the page shows almost nothing without it. */
 void read_walk(Page *page);
 
-/* Below another node than the root: `Walk(node)`, for the text of one element. */
-void walk_below(Arena *arena, Node *root, Walk *walk, bool with_noscript);
-
 /* How the walk treats an element: one of the kinds of html.tree. */
-uint32_t step_at(uintptr_t tag, bool with_noscript);
-static inline bool is_border(uintptr_t tag, bool with_noscript)
+uint32_t step_at(uint32_t tag, bool with_noscript);
+static inline bool is_border(uint32_t tag, bool with_noscript)
 {
     uint32_t step = step_at(tag, with_noscript);
     return step == TREE_BLOCK || step == TREE_CELL;
 }
-static inline bool is_entered(uintptr_t tag) { return step_at(tag, false) <= TREE_LINK; }
+static inline bool is_entered(uint32_t tag) { return step_at(tag, false) <= TREE_LINK; }
 
 /* text.c: `visible.text_with_marks`, and `strip_controls`: without control characters. */
 void read_blocks(Page *page);                       /* blocks.c: walk -> blocks */

@@ -120,13 +120,13 @@ static Lines lines_of(Arena *arena, const Walk *walk, bool is_marked)
     uint32_t runs = is_marked ? walk->run_starts.count : 0, run = 0;
     size_t size = runs;
     for (uint32_t n = 0; n < walk->fragments.count; n++)
-        size += walk->fragments.at[n].size;
+        size += fragment_text(walk, n).size;
     if (size > UINT32_MAX / 2)
         page_fail(arena, "too much text");
     uint8_t *made = arena_alloc(arena, size + 1);
     Lines lines = {.made = made, .to = made, .marks_paragraphs = is_marked && walk->line_breaks > 1};
     for (uint32_t n = 0; n < walk->fragments.count; n++) {
-        Text one = walk->fragments.at[n];
+        Text one = fragment_text(walk, n);
         if (is_break(one)) {
             end_line(&lines);
             continue;
@@ -208,10 +208,10 @@ Text spaced(Arena *arena, const Walk *walk, uint32_t start, uint32_t stop)
 {
     size_t size = 0;
     for (uint32_t n = start; n < stop; n++)
-        size += AT(arena, walk->fragments, n).size;
+        size += fragment_at(arena, walk, n).size;
     uint8_t *made = arena_alloc(arena, size + 1), *to = made;
     for (uint32_t n = start; n < stop; n++) {
-        Text one = walk->fragments.at[n];
+        Text one = fragment_text(walk, n);
         if (is_break(one))
             *to++ = ' ';
         else if (one.size) {

@@ -7,14 +7,13 @@ static const uint8_t STEPS[TAG_COUNT] = {EACH_TREE_KINDS(KIND)};
 #undef KIND
 
 static const uint8_t EDGES[2] = {TREE_BREAK, ' '};
-static const Text BREAK_TEXT = {EDGES, 1}, SPACE_TEXT = {EDGES + 1, 1};
 
 /* Elements that would be boxes beyond the limit. */
 enum { EXCESS_BLOCK = TREE_HIDDEN + 1, EXCESS_CELL };
 
-/* An open element: the node after its end, its kind, and its number if it is a link. */
+/* An open element: where the element around it ends, its kind, and its number if it is a link. */
 typedef struct {
-    Node *next;
+    const Node *outer_end;
     uint32_t step;
     uint32_t link;
 } Entered;
@@ -22,25 +21,20 @@ typedef struct {
 typedef struct {
     Arena *arena;
     Walk *walk;
+    const Node *end;        /* of the element entered last */
     LIST(Entered) entered;
+    uint32_t line_break, space;     /* nodes with these texts */
     uint32_t box;
     bool is_fresh;          /* the next text begins a run */
     bool has_noscript;
 } Walker;
 
-uint32_t step_at(uintptr_t tag, bool with_noscript)
+uint32_t step_at(uint32_t tag, bool with_noscript)
 {
-    if (tag >= TAG_COUNT)
-        return TREE_INLINE;
     return with_noscript && tag == TAG_noscript ? TREE_BLOCK : STEPS[tag];
 }
 
-static uint32_t known_tag(uintptr_t tag)
-{
-    return tag < TAG_COUNT ? (uint32_t)tag : TAG_COUNT;
-}
-
-static bool is_link_tag(uintptr_t tag)
+static bool is_link_tag(uint32_t tag)
 {
     switch (tag) {
         EACH_TREE_LINK_TAGS(TAG_CASE)
@@ -50,7 +44,7 @@ static bool is_link_tag(uintptr_t tag)
     }
 }
 
-static bool is_metadata_tag(uintptr_t tag)
+static bool is_metadata_tag(uint32_t tag)
 {
     switch (tag) {
         EACH_TREE_METADATA_TAGS(TAG_CASE)
@@ -60,69 +54,74 @@ static bool is_metadata_tag(uintptr_t tag)
     }
 }
 
-static void add_text(Walker *walker, Text text, Node *node)
+static uint32_t number_of(const Walk *walk, const Node *node) { return (uint32_t)(node - walk->nodes); }
+
+static void add_text(Walker *walker, const Node *node)
 {
     Walk *walk = walker->walk;
+    Text text = node_text(node);
     if (walker->is_fresh && (text.size == 0 || !is_blank(text))) {
         ADD(walker->arena, walk->run_starts, walk->fragments.count);
         ADD(walker->arena, walk->run_boxes, walker->box);
-        ADD(walker->arena, walk->run_nodes, node);
+        ADD(walker->arena, walk->run_nodes, number_of(walk, node));
         walker->is_fresh = false;
     }
-    ADD(walker->arena, walk->fragments, text);
+    ADD(walker->arena, walk->fragments, number_of(walk, node));
+}
+
+static void add_fragment(Walker *walker, bool is_break)
+{
+    ADD(walker->arena, walker->walk->fragments, is_break ? walker->line_break : walker->space);
 }
 
 static void add_edge(Walker *walker, uint32_t step)
 {
-    ADD(walker->arena, walker->walk->fragments, step == TREE_BLOCK ? BREAK_TEXT : SPACE_TEXT);
+    add_fragment(walker, step == TREE_BLOCK);
     walker->is_fresh = true;
 }
 
-static uint32_t add_link_node(Walker *walker, Node *node)
+static uint32_t add_link_node(Walker *walker, const Node *node)
 {
     Walk *walk = walker->walk;
-    ADD(walker->arena, walk->link_nodes, node);
+    ADD(walker->arena, walk->link_nodes, number_of(walk, node));
     ADD(walker->arena, walk->link_starts, walk->fragments.count);
     ADD(walker->arena, walk->link_ends, walk->fragments.count);
     return walk->link_nodes.count - 1;
 }
 
-static void add_box(Walker *walker, Node *node, uint32_t parent)
+static void add_box(Walker *walker, const Node *node, uint32_t parent)
 {
     Walk *walk = walker->walk;
-    ADD(walker->arena, walk->box_tags, known_tag(node->tag));
-    ADD(walker->arena, walk->box_nodes, node);
+    ADD(walker->arena, walk->box_tags, node->tag);
+    ADD(walker->arena, walk->box_nodes, number_of(walk, node));
     ADD(walker->arena, walk->box_parents, parent);
     ADD(walker->arena, walk->box_starts, walk->run_starts.count);
     ADD(walker->arena, walk->box_ends, walk->run_starts.count);
 }
 
-static void record_node(Walker *walker, Node *node)
+static void record_node(Walker *walker, const Node *node)
 {
     if (is_link_tag(node->tag))
         add_link_node(walker, node);
     if (is_metadata_tag(node->tag))
-        ADD(walker->arena, walker->walk->metadata_nodes, node);
+        ADD(walker->arena, walker->walk->metadata_nodes, number_of(walker->walk, node));
     walker->has_noscript |= node->tag == TAG_noscript;
 }
 
 /* Record links and metadata within an invisible element. */
-static void record_hidden(Walker *walker, Node *unseen)
+static void record_hidden(Walker *walker, const Node *hidden)
 {
-    for (Node *node = unseen; node != NULL; node = next_below(unseen, node)) {
-        prefetch_nodes(node);
-        if (node->type != NODE_TEXT)
-            record_node(walker, node);
-    }
+    for (const Node *node = hidden, *end = end_of(hidden); node < end; node = attributes_end(node))
+        record_node(walker, node);
 }
 
 /* An element whose content is not read. */
-static void record_void(Walker *walker, uint32_t step, Node *node)
+static void record_void(Walker *walker, uint32_t step, const Node *node)
 {
     Walk *walk = walker->walk;
     switch (step) {
     case TREE_LINE:
-        ADD(walker->arena, walk->fragments, BREAK_TEXT);
+        add_fragment(walker, true);
         walk->line_breaks++;
         break;
     case TREE_HIDDEN:
@@ -132,89 +131,90 @@ static void record_void(Walker *walker, uint32_t step, Node *node)
         record_node(walker, node);
         break;
     default:
-        ADD(walker->arena, walk->fragments, SPACE_TEXT);
+        add_fragment(walker, false);
         if (step == TREE_IMAGE) {
             ADD(walker->arena, walk->image_positions, walk->fragments.count);
-            ADD(walker->arena, walk->images, node);
+            ADD(walker->arena, walk->images, number_of(walk, node));
         }
     }
 }
 
 /* Enter an element that may contain text, and return the next node. */
-static Node *enter_element(Walker *walker, uint32_t step, Node *node)
+static const Node *enter_element(Walker *walker, uint32_t step, const Node *node)
 {
     Walk *walk = walker->walk;
+    const Node *content = attributes_end(node), *end = end_of(node);
     uint32_t link = 0;
     if (step == TREE_LINK) {
         link = add_link_node(walker, node);
     } else if (step != TREE_INLINE && walk->is_full) {
         step = step == TREE_BLOCK ? EXCESS_BLOCK : EXCESS_CELL;
-        ADD(walker->arena, walk->fragments, step == EXCESS_BLOCK ? BREAK_TEXT : SPACE_TEXT);
+        add_fragment(walker, step == EXCESS_BLOCK);
     } else if (step != TREE_INLINE) {
         add_edge(walker, step);
         add_box(walker, node, walker->box);
         walk->is_full = walk->box_tags.count == TREE_MAX_BOXES;
         walk->scored_runs = walk->run_starts.count;
     }
-    if (node->first_child == NULL) {
+    if (content == end) {
         if (step == TREE_BLOCK || step == EXCESS_BLOCK)
-            ADD(walker->arena, walk->fragments, BREAK_TEXT);
-        return node->next;
+            add_fragment(walker, true);
+        return end;
     }
     if (step == TREE_BLOCK || step == TREE_CELL)
         walker->box = walk->box_tags.count - 1;
-    ADD(walker->arena, walker->entered, ((Entered){node->next, step, link}));
-    return node->first_child;
+    ADD(walker->arena, walker->entered, ((Entered){walker->end, step, link}));
+    walker->end = end;
+    return content;
 }
 
-/* Leave the element entered last, and return the next node. */
-static Node *leave_element(Walker *walker)
+/* Leave the element entered last. */
+static void leave_element(Walker *walker)
 {
     Walk *walk = walker->walk;
     Entered left = walker->entered.at[--walker->entered.count];
     if (left.step == TREE_LINK) {
         AT(walker->arena, walk->link_ends, left.link) = walk->fragments.count;
     } else if (left.step > TREE_LINK) {
-        ADD(walker->arena, walk->fragments, left.step == EXCESS_BLOCK ? BREAK_TEXT : SPACE_TEXT);
+        add_fragment(walker, left.step == EXCESS_BLOCK);
     } else if (left.step != TREE_INLINE) {
         add_edge(walker, left.step);
         AT(walker->arena, walk->box_ends, walker->box) = walk->run_starts.count;
         walker->box = AT(walker->arena, walk->box_parents, walker->box);
     }
-    return left.next;
+    walker->end = left.outer_end;
 }
 
-static bool walk_tree(Arena *arena, Node *root, Walk *walk, bool with_noscript)
+static bool walk_tree(Page *page, Walk *walk, bool with_noscript)
 {
-    *walk = (Walk){.with_noscript = with_noscript};
-    Walker walker = {.arena = arena, .walk = walk, .is_fresh = true};
+    const Node *root = page->nodes.at, *node = attributes_end(root);
+    uint32_t edges = root->span;
+    *walk = (Walk){.nodes = root, .with_noscript = with_noscript};
+    Walker walker = {.arena = &page->arena, .walk = walk, .end = end_of(root), .line_break = edges, .space = edges + 1,
+                     .is_fresh = true};
     add_box(&walker, root, 0);
-    Node *node = root->first_child;
-    while (node != NULL || walker.entered.count) {
-        if (node == NULL) {
-            node = leave_element(&walker);
+    for (;;) {
+        if (node == walker.end) {
+            if (walker.entered.count == 0)
+                break;
+            leave_element(&walker);
             continue;
         }
-        prefetch_nodes(node);
-        Text text = node_text(node);
+        if (is_text(node)) {
+            add_text(&walker, node);
+            node++;
+            continue;
+        }
         uint32_t step = step_at(node->tag, with_noscript);
-        if (text.at != NULL) {
-            add_text(&walker, text, node);
-            node = node->next;
-        } else if (step > TREE_LINK) {
+        if (step > TREE_LINK) {
             record_void(&walker, step, node);
-            node = node->next;
+            node = end_of(node);
         } else {
             node = enter_element(&walker, step, node);
         }
     }
-    AT(arena, walk->box_ends, 0) = walk->run_starts.count;
+    AT(&page->arena, walk->box_ends, 0) = walk->run_starts.count;
     return walker.has_noscript;
-}
-
-void walk_below(Arena *arena, Node *root, Walk *walk, bool with_noscript)
-{
-    walk_tree(arena, root, walk, with_noscript);
 }
 
 /* The approximate number of visible characters. */
@@ -222,17 +222,25 @@ static uint32_t count_visible_chars(const Walk *walk)
 {
     uint32_t count = 0;
     for (uint32_t n = 0; n < walk->fragments.count && count < DOM_MIN_NOSCRIPT_CHARS; n++)
-        count += count_characters(strip_text(walk->fragments.at[n]));
+        count += count_characters(strip_text(fragment_text(walk, n)));
     return count;
+}
+
+/* The fragments that are no texts of the page: nodes behind the tree, the line break first. */
+static void add_edges(Page *page)
+{
+    for (uint32_t n = 0; n < sizeof EDGES; n++)
+        ADD(&page->arena, page->nodes, ((Node){.at = &EDGES[n], .size = 1, .tag = TAG_text}));
 }
 
 void read_walk(Page *page)
 {
-    bool has_noscript = walk_tree(&page->arena, page->root, &page->walk, false);
+    add_edges(page);
+    bool has_noscript = walk_tree(page, &page->walk, false);
     if (!has_noscript || count_visible_chars(&page->walk) >= DOM_MIN_VISIBLE_CHARS)
         return;
     Walk unscripted;
-    walk_tree(&page->arena, page->root, &unscripted, true);
+    walk_tree(page, &unscripted, true);
     if (count_visible_chars(&unscripted) >= DOM_MIN_NOSCRIPT_CHARS)
         page->walk = unscripted;
 }
