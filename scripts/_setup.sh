@@ -174,7 +174,7 @@ _native_is_current() {
 
 _native_sources() {
   local file files=()
-  for file in "$native"/*.[ch] "$root"/src/tenax/{model,extract,extract/*}/*.py; do
+  for file in "$native"/*.[ch] "$root"/src/tenax/{model,text,extract,extract/*}/*.py; do
     # That header is generated from the modules.
     [[ $file == */constants.h || ! -e $file ]] || files+=("$file")
   done

@@ -121,6 +121,14 @@ def test_header_is_current_and_defines_nothing_else() -> None:
     assert len(names) == len(ALL) and len(FOUND_ENUMS) == len(ENUMS)
 
 
+def test_a_change_of_a_constant_is_noticed_by_the_scripts() -> None:
+    setup = NATIVE.parents[3] / "scripts" / "_setup.sh"
+    listed = subprocess.check_output(["bash", "-c", f"source '{setup}' && _native_sources"], text=True)
+    for module in {*CONSTANTS, *(module for module, _ in ENUMS)}:
+        assert f"/src/{module.replace('.', '/')}.py " in listed
+    assert "constants.h" not in listed
+
+
 def c_numbers() -> dict[str, str]:
     """The file of each number in C that is not generated; of an enum, by its first name."""
     found: dict[str, str] = {}
