@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from tenax.extract.document import Content, extract_content, extract_with_dom
+from tenax.extract.document import Content, ExtractOptions, extract_content, extract_with_dom
 from tenax.extract.html.charset import decode
 from tenax.extract.html.head import parse_robots_hints
 from tenax.extract.language.detect import detect_language
@@ -46,7 +46,7 @@ def document(data: bytes) -> None:
     body, header = data[1:], _header(data)
     read = extract_content(body, header, "noindex", url=URL, now=NOW)
     _check_document(read)
-    plain, _ = extract_with_dom(body, header, "noindex", url=URL, now=NOW, with_native=False)
+    plain, _ = extract_with_dom(body, header, "noindex", url=URL, now=NOW, options=ExtractOptions(with_native=False))
     assert read == plain
     assert data[:1] < _AGAIN or read == extract_content(body, header, "noindex", url=URL, now=NOW)
 

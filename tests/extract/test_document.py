@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tenax.extract import Content, Links, extract_content
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
-from tenax.extract.document import extract_with_dom
+from tenax.extract.document import ExtractOptions, extract_with_dom
 from tenax.text.fingerprint import near_fingerprint
 
 HTML = "text/html; charset=utf-8"
@@ -122,7 +122,10 @@ def test_cpu_budget_is_checked_between_steps(reader: str) -> None:
     for seconds in range(100):
         try:
             extract_with_dom(
-                PAGE.encode(), HTML, with_native=reader == "native", budget=CpuBudget(clock, seconds + 0.5)
+                PAGE.encode(),
+                HTML,
+                options=ExtractOptions(with_native=reader == "native"),
+                budget=CpuBudget(clock, seconds + 0.5),
             )
         except ExtractLimitExceeded as error:
             reasons.append(str(error).partition(" used up ")[2])

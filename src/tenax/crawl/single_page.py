@@ -20,7 +20,7 @@ from tenax.extract.article.layout import PageLayout
 from tenax.extract.article.page_type import classify_page
 from tenax.extract.article.select import select_article
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
-from tenax.extract.document import Content, empty_content, extract_with_dom
+from tenax.extract.document import Content, ExtractOptions, empty_content, extract_with_dom
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.head import read_head, read_page_hints
 from tenax.extract.html.links import Links
@@ -71,7 +71,7 @@ def read(
     try:
         with pause_collection():
             content, _ = extract_with_dom(
-                *_encode_body(html, content_type), url=where, now=now, resolver=from_base, budget=budget
+                *_encode_body(html, content_type), url=where, now=now, options=ExtractOptions(from_base), budget=budget
             )
             budget.check("reading it")
     except ExtractLimitExceeded as error:

@@ -7,7 +7,7 @@ with the native code, or in Python (`body`) where that does not support it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from msgspec import structs
 
@@ -80,6 +80,23 @@ ResolverFactory: TypeAlias = Callable[[str | None], Callable[[str], str]]
 """Maps the `<base href>` of the page to a function that makes a URL of the page absolute."""
 
 
+class ExtractOptions(NamedTuple):
+    """What is extracted, and how."""
+
+    resolver: ResolverFactory | None = None
+    """Makes the URLs in the Markdown absolute; without it they are as written."""
+    with_article: bool = True
+    """False: only title, description, declared language, text and links, and nothing slower."""
+    with_markdown: bool = True
+    with_native: bool = True
+    """False: everything is done in Python, as where no native library exists."""
+    robot_names: Sequence[str] = ()
+    """Additional names by which robots rules may address us, in lower case."""
+
+
+DEFAULT_OPTIONS: Final = ExtractOptions()
+
+
 class Content(PageContent, frozen=True, kw_only=True):
     """The content of a body. URLs are as written: the caller resolves them against the URL and `base_href`."""
 
@@ -131,20 +148,14 @@ def extract_with_dom(
     *,
     url: str | None = None,
     now: float | None = None,
-    resolver: ResolverFactory | None = None,
-    with_article: bool = True,
-    with_markdown: bool = True,
-    with_native: bool = True,
-    robot_names: Sequence[str] = (),
+    options: ExtractOptions = DEFAULT_OPTIONS,
     budget: CpuBudget | None = None,
 ) -> tuple[Content, Dom | None]:
     """The same, with the parsed tree for further use: a page is parsed once.
 
-    `resolver` makes the URLs in the Markdown absolute; without it they are as written. `with_article=False` extracts
-    only title, description, declared language, text and links, and nothing slower. `with_native=False` does everything
-    in Python, as where no native library exists. `robot_names` are additional names by which robots rules may address
-    us, in lower case. Raises `ExtractLimitExceeded` for a page that exceeds its limits.
+    Raises `ExtractLimitExceeded` for a page that exceeds its limits.
     """
+    with_article, with_native, robot_names = options.with_article, options.with_native, options.robot_names
     sniffed = sniff_media(body, content_type)
     if sniffed.kind == "html":
         decoded = decode(body, content_type)
@@ -163,7 +174,7 @@ def extract_with_dom(
         dom.scan, dom.searcher = (native_page.scan, native_page) if native_page is not None else (None, None)
         try:
             if with_article:
-                read = _read_content(dom, native_page, robots_header, url, now, resolver, with_markdown, robot_names)
+                read = _read_content(dom, native_page, robots_header, url, now, options=options)
             else:
                 read = _skim_content(dom, native_page, robots_header, robot_names)
         finally:
@@ -298,16 +309,15 @@ def _read_content(
     robots_header: str | None,
     url: str | None,
     now: float | None,
-    resolver: ResolverFactory | None,
-    with_markdown: bool,
-    robot_names: Sequence[str],
+    options: ExtractOptions,
 ) -> Content:
     """Everything but the fields of the response."""
     head = read_head(dom)
-    resolve = resolver(head.base_href) if resolver is not None else None
-    body = _read_body(dom, native_page, read_page_hints(head, url), resolve, with_markdown=with_markdown)
+    resolve = options.resolver(head.base_href) if options.resolver is not None else None
+    body = _read_body(dom, native_page, read_page_hints(head, url), resolve, with_markdown=options.with_markdown)
     dom.check_budget("reading its text")
-    about = read_metadata(dom, robots_header, url=url, now=now, text=body.text, head=head, robot_names=robot_names)
+    names = options.robot_names
+    about = read_metadata(dom, robots_header, url=url, now=now, text=body.text, head=head, robot_names=names)
     dom.check_budget("reading its metadata")
     language = _detect_language(native_page, body.article or body.text, about.language)
     return Content(
@@ -355,12 +365,7 @@ def _skim_body(dom: Dom, native_page: NativePage | None = None) -> PageBody:
 
 
 def _read_body(
-    dom: Dom,
-    native_page: NativePage | None,
-    hints: PageHints,
-    resolve: ResolveUrl | None = None,
-    *,
-    with_markdown: bool = True,
+    dom: Dom, native_page: NativePage | None, hints: PageHints, resolve: ResolveUrl | None, *, with_markdown: bool
 ) -> PageBody:
     """The whole body. `resolve` makes the URLs in the Markdown absolute; without it they are as written."""
     if native_page is not None:

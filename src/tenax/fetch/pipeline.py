@@ -157,7 +157,9 @@ class Pipeline:
                 return FetchResult(answer, self._clock.now(), sent, transport, chain=(*task.chain, *own))
             outcome = self._page_outcome(answer, request, stored_copy, site)
             if outcome is not None:
-                return _build_result(outcome, answer, site.fetch, len(own) + 1, (*task.chain, *own), stored_copy)
+                return _build_result(
+                    outcome, answer, site.fetch, len(own) + 1, (*task.chain, *own), stored_copy=stored_copy
+                )
             own = (*own, Hop(url, answer.status))
             location = answer.headers.get("Location") if answer.status in REDIRECT_STATUSES else answer.url
             fetch = site.fetch
@@ -231,6 +233,7 @@ def _build_result(
     fetch: FetchConfig,
     requests: int,
     chain: tuple[Hop, ...],
+    *,
     stored_copy: StoredCopy | None = None,
     redirect_target: RedirectTarget | None = None,
 ) -> FetchResult:

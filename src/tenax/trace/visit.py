@@ -72,7 +72,9 @@ async def trace_url(
         transports = build_transports(config, sites, clock, allowed_origins)
         try:
             visitor = build_visitor(transports, config, sites, clock)
-            return await _TraceVisit(request, url, crawl, config, visitor, guard, on_step).run()
+            return await _TraceVisit(
+                request, url, crawl, config=config, visitor=visitor, guard=guard, on_step=on_step
+            ).run()
         finally:
             await transports.close()
     finally:
@@ -114,6 +116,7 @@ class _TraceVisit:
         request: TraceRequest,
         url: WebUrl,
         crawl: StoredState | None,
+        *,
         config: Config,
         visitor: Visitor,
         guard: Guard,

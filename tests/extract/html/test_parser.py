@@ -17,7 +17,7 @@ from bench.fuzz_words import mutated, seeds
 from bench.soak_read import PAGES
 from tenax.extract import extract_content
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
-from tenax.extract.document import extract_with_dom
+from tenax.extract.document import ExtractOptions, extract_with_dom
 from tenax.extract.html import parser
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.links import Links
@@ -398,7 +398,9 @@ def test_spare_parsers_keep_no_page() -> None:
     ids=lambda html: html[:20].decode(),
 )
 def test_deep_tree_is_extracted(html: bytes, with_native: bool, within: Callable[[float], None]) -> None:
-    content, _ = extract_with_dom(html, HTML, url="https://e.test/", now=1.7e9, with_native=with_native)
+    content, _ = extract_with_dom(
+        html, HTML, url="https://e.test/", now=1.7e9, options=ExtractOptions(with_native=with_native)
+    )
     assert content.text
     within(30.0)
 
@@ -411,7 +413,7 @@ def test_inline_code_is_kept_with_much_formatting() -> None:
     )
     html = f"<title>Guide</title><article><h1>Guide</h1>{paragraphs}</article>".encode()
     for with_native in (True, False):
-        content, _ = extract_with_dom(html, HTML, with_native=with_native)
+        content, _ = extract_with_dom(html, HTML, options=ExtractOptions(with_native=with_native))
         assert all(f"`run_{n}()`" in content.markdown for n in range(200))
         assert content.markdown.count("**order**") == 200
 

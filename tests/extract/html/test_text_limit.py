@@ -6,7 +6,7 @@ import pytest
 from selectolax.lexbor import LexborNode
 
 from tenax.extract.article.blocks import MAX_BLOCKS, Blocks
-from tenax.extract.document import Content, extract_with_dom
+from tenax.extract.document import Content, ExtractOptions, extract_with_dom
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.text_limit import MIN_TEXT_CHARS, truncate_text
 from tenax.extract.html.tree import MAX_BOXES
@@ -52,7 +52,9 @@ LONG = {
 
 
 def read(html: str, *, with_native: bool) -> Content:
-    return extract_with_dom(html.encode(), "text/html; charset=utf-8", now=1.7e9, with_native=with_native)[0]
+    return extract_with_dom(
+        html.encode(), "text/html; charset=utf-8", now=1.7e9, options=ExtractOptions(with_native=with_native)
+    )[0]
 
 
 @pytest.mark.parametrize("html", LONG.values(), ids=LONG)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenax.extract.document import Content, extract_with_dom
+from tenax.extract.document import Content, ExtractOptions, extract_with_dom
 from tenax.extract.html.dom import Dom
 from tenax.extract.native import binding
 from tenax.extract.native.binding import NativePage, Unsupported, open_page
@@ -54,9 +54,7 @@ def both(
             "text/html; charset=utf-8",
             url=url,
             now=NOW,
-            with_article=with_article,
-            with_markdown=with_markdown,
-            with_native=with_native,
+            options=ExtractOptions(with_article=with_article, with_markdown=with_markdown, with_native=with_native),
         )[0]
         for with_native in (True, False)
     )
@@ -114,7 +112,9 @@ def test_unsupported_page_is_read_in_python(monkeypatch: pytest.MonkeyPatch) -> 
         with monkeypatch.context() as patched:
             patched.setattr(NativePage, name, give_up)
             assert both(page.html, page.about.url)[0] == plain
-            _, dom = extract_with_dom(page.html.encode(), "text/html", with_article=name != "skim")
+            _, dom = extract_with_dom(
+                page.html.encode(), "text/html", options=ExtractOptions(with_article=name != "skim")
+            )
             assert dom is not None and dom.native_refusal == "the page takes too much memory"
 
 

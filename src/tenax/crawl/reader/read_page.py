@@ -14,7 +14,7 @@ from tenax.database.page_codec import LinkColumns, pack_links
 from tenax.discovery.archives import Listing, build_listing
 from tenax.discovery.paged_urls import Numbering, parse_paged_url
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
-from tenax.extract.document import Content, extract_with_dom
+from tenax.extract.document import Content, ExtractOptions, extract_with_dom
 from tenax.extract.html.block_page_signals import read_block_page_signals
 from tenax.extract.html.dom import Dom
 from tenax.extract.html.links import MAX_LINKS
@@ -143,11 +143,13 @@ def _extract_page(
         job.robots_header,
         url=job.fetched_url,
         now=job.now,
-        resolver=partial(page_link_resolver, job.fetched_url, max_chars=rules.urls.max_length),
-        with_article=job.extract.articles,
-        with_markdown=job.extract.markdown,
-        with_native=job.extract.native,
-        robot_names=job.robot_names,
+        options=ExtractOptions(
+            resolver=partial(page_link_resolver, job.fetched_url, max_chars=rules.urls.max_length),
+            with_article=job.extract.articles,
+            with_markdown=job.extract.markdown,
+            with_native=job.extract.native,
+            robot_names=job.robot_names,
+        ),
         budget=budget,
     )
     if content.media == "other":

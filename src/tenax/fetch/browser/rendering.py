@@ -13,7 +13,7 @@ import asyncio
 from base64 import b64decode
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tenax.fetch import Request
 from tenax.fetch.bodies import too_large_failure
@@ -68,6 +68,14 @@ class RenderedPage(Value, frozen=True):
     protocol: str = ""
 
 
+class RenderLimits(NamedTuple):
+    """The limits of one page."""
+
+    settle_seconds: float
+    max_navigations: int
+    max_requests: int
+
+
 class PageRenderer:
     """Renders one request in one page; used once."""
 
@@ -79,9 +87,7 @@ class PageRenderer:
         gate_session: GateSession,
         guard: Guard,
         *,
-        settle_seconds: float,
-        max_navigations: int,
-        max_requests: int,
+        limits: RenderLimits,
         now: Callable[[], float],
     ) -> None:
         self._page = page
@@ -89,9 +95,9 @@ class PageRenderer:
         self._request = request
         self._gate_session = gate_session
         self._guard = guard
-        self._settle_seconds = settle_seconds
-        self._navigations_left = max_navigations + 1
-        self._requests_left = max_requests
+        self._settle_seconds = limits.settle_seconds
+        self._navigations_left = limits.max_navigations + 1
+        self._requests_left = limits.max_requests
         self._now = now
         self._loop = asyncio.get_running_loop()
         self._result: asyncio.Future[RenderedPage | Denial] = self._loop.create_future()

@@ -14,7 +14,7 @@ from tenax.config import BrowserConfig, FetchConfig
 from tenax.fetch import Request, Response
 from tenax.fetch.browser.chromium import BrowserError
 from tenax.fetch.browser.gate import Denial, Endpoint, Gate, GateSession
-from tenax.fetch.browser.rendering import PageRenderer, RenderedPage
+from tenax.fetch.browser.rendering import PageRenderer, RenderedPage, RenderLimits
 from tenax.fetch.browser.sessions import BrowserSessions, Session
 from tenax.fetch.browser.upstream import Upstream
 from tenax.fetch.failures import failure_from_error, late_deferral, total_timeout_failure
@@ -158,9 +158,11 @@ class BrowserTransport:
                     request,
                     page.gate_session,
                     self._guard,
-                    settle_seconds=self._browser.settle_seconds if settle is None else settle,
-                    max_navigations=self._fetch.max_redirects,
-                    max_requests=self._max_requests(request),
+                    limits=RenderLimits(
+                        self._browser.settle_seconds if settle is None else settle,
+                        max_navigations=self._fetch.max_redirects,
+                        max_requests=self._max_requests(request),
+                    ),
                     now=self._clock.now,
                 )
                 outcome = await rendering.run(deadline)

@@ -51,6 +51,7 @@ class PageFetcher:
         queue: Queue,
         visitor: Visitor,
         in_flight_items: InFlight,
+        *,
         config: PageFetcherConfig,
         metrics: PageFetcherMetrics,
         bodies: BodyBudget,
