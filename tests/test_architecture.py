@@ -161,6 +161,9 @@ LIBRARY_MODULES = {
 }
 
 MAX_LINES = 400
+MAX_PARAMETERS = 7
+MAX_POSITIONAL = 6
+MAX_UNNAMED_ARGUMENTS = 5
 
 
 def module_name(file: Path) -> str:
@@ -331,6 +334,60 @@ def test_no_file_is_too_long() -> None:
     lines = {module: len(file.read_text(encoding="utf-8").splitlines()) for module, file in MODULES.items()}
     long = {module: count for module, count in lines.items() if count > MAX_LINES}
     assert not long, f"longer than {MAX_LINES} lines: split it"
+
+
+def signatures() -> Iterator[tuple[str, ast.arguments]]:
+    """The parameters of every function, with its place; without those that Python passes itself."""
+    for module in MODULES:
+        methods = {id(part) for node in nodes_of(module) if isinstance(node, ast.ClassDef) for part in node.body}
+        for node in nodes_of(module):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                is_static = any(getattr(decorator, "id", "") == "staticmethod" for decorator in node.decorator_list)
+                positional = [*node.args.posonlyargs, *node.args.args][id(node) in methods and not is_static :]
+                named = node.args.kwonlyargs
+                yield f"{module}:{node.lineno}: {node.name}", ast.arguments([], positional, None, named, [], None, [])
+
+
+def test_no_function_takes_too_many_parameters() -> None:
+    long = [
+        place
+        for place, parameters in signatures()
+        if len(parameters.args) > MAX_POSITIONAL or len(parameters.args + parameters.kwonlyargs) > MAX_PARAMETERS
+    ]
+    assert not long, "give what belongs together a name: a frozen value with fields"
+
+
+def test_values_with_many_fields_are_frozen() -> None:
+    long = [
+        f"{module}:{node.lineno}: {node.name}"
+        for module in MODULES
+        for node in nodes_of(module)
+        if isinstance(node, ast.ClassDef)
+        if not {ast.unparse(base) for base in node.bases} & {"NamedTuple", "Protocol", "ctypes.Structure"}
+        if not any(keyword.arg == "frozen" and ast.unparse(keyword.value) == "True" for keyword in node.keywords)
+        if len([part for part in node.body if isinstance(part, ast.AnnAssign)]) > MAX_PARAMETERS
+    ]
+    assert not long, "a class that changes takes finished parts; freeze the values among them"
+
+
+def test_long_calls_name_their_arguments() -> None:
+    """Calls of functions and classes of ours; those that take any number of arguments have no names to give."""
+    takes_any_number: set[str] = set()
+    ours = {"cls"}
+    for node in (node for module in MODULES for node in nodes_of(module)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.args.vararg:
+            takes_any_number.add(node.name)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            ours.add(node.name)
+    unnamed = [
+        f"{module}:{node.lineno}: {called}"
+        for module in MODULES
+        for node in nodes_of(module)
+        if isinstance(node, ast.Call) and len(node.args) > MAX_UNNAMED_ARGUMENTS
+        if (called := getattr(node.func, "id", getattr(node.func, "attr", ""))) in ours - takes_any_number
+        if not any(isinstance(argument, ast.Starred) for argument in node.args)
+    ]
+    assert not unnamed, f"more than {MAX_UNNAMED_ARGUMENTS} arguments without a name"
 
 
 def test_every_module_has_a_docstring() -> None:

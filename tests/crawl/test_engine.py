@@ -524,7 +524,7 @@ async def test_a_permit_taken_by_another_crawl_is_no_answer(crawl_of: Making, ot
     fetches = 0
 
     async def fetch_later(
-        task: Task, host: HostRecord, stored_copy: StoredCopy | None, send_by: float, *_: object
+        task: Task, host: HostRecord, stored_copy: StoredCopy | None, send_by: float, **_: object
     ) -> FetchResult:
         nonlocal fetches
         fetches += 1

@@ -87,7 +87,9 @@ def _declared_settings() -> Iterator[Setting]:
         defaults = section_type()
         for name, hint in get_type_hints(section_type, include_extras=True).items():
             base, *notes = get_args(hint)
-            yield Setting(section, name, base, getattr(defaults, name), notes[0].description or "", hint)
+            yield Setting(
+                section, name, base, default=getattr(defaults, name), meaning=notes[0].description or "", hint=hint
+            )
 
 
 def validate_value(setting: Setting, setting_value: SettingValue) -> Any:

@@ -90,7 +90,7 @@ def plan_recrawl(
     before = stored_copy.change_history if stored_copy is not None else None
     status = _change_status(outcome, stored_copy, extracted, similarity)
     if status is None:
-        return _plan_after_failure(recrawl_cost, before, claim.task, outcome, now, config)
+        return _plan_after_failure(recrawl_cost, before, claim.task, outcome=outcome, now=now, config=config)
     observation = _build_observation(status, end.answer, extracted, claim, now)
     bounds = _interval_bounds(config)
     kind = prior_kind(observation, now)
@@ -105,7 +105,7 @@ def plan_recrawl(
     if status is ChangeStatus.FIRST:  # while pages are still found, they must not ask for more than the budget
         price = max(price, initial_price(claim.host.page_count, config.visits_per_day))
     at, why = next_visit_at(after, now, bounds, price)
-    recrawl_cost = _update_price(recrawl_cost, claim, end, before, at - now, price)
+    recrawl_cost = _update_price(recrawl_cost, claim, end, before=before, seconds=at - now, price=price)
     return RecrawlPlan(recrawl_cost, msgspec.structs.replace(after, planned_seconds=round(at - now)), at, why)
 
 
@@ -174,9 +174,9 @@ def _build_observation(
         status,
         PageKind.HUB if extracted.url_list else extracted.kind,
         parse_iso_time(extracted.modified) or changed_at,
-        parse_iso_time(extracted.published),
-        announced_at,
-        task.changefreq,
+        published_at=parse_iso_time(extracted.published),
+        lastmod_at=announced_at,
+        changefreq=task.changefreq,
         has_validator=headers is not None and bool(headers.get("ETag") or headers.get("Last-Modified")),
     )
 

@@ -284,15 +284,15 @@ async def search_links(records: Records, rules: Rules, sites: Sites, url: str) -
         tuple(pages[:MAX_SHOWN]),
         len(pages),
         next((one.depth for one in followed if not one.is_url_list), None),
-        limits[:MAX_SHOWN],
-        tuple(
+        cut_off=limits[:MAX_SHOWN],
+        possible_cut_offs=tuple(
             CutOff(limit_setting(name), page.url, links)
             for page in cut
             for name, links in page.cut_counts.items()
             if (name not in LINK_LIMITS or name in FEED_LIMITS) and limit_setting(name)
         )[:MAX_SHOWN],
-        unfollowed,
-        sum(not page.has_stored_links for page in cut),
+        unfollowed_reason=unfollowed,
+        pages_without_links=sum(not page.has_stored_links for page in cut),
     )
 
 

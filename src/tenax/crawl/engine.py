@@ -198,7 +198,9 @@ class Engine:
         cache = self.sites.for_origin(claim.host.origin).cache
         if may_use_canonical_copy(claim.task, claim.stored_copy, cache):
             canonical = await self.frontier.canonical_copy(claim.task.url)
-        return await self.pipeline.fetch(claim.task, host, claim.stored_copy, claim.lease.host_until, canonical, room)
+        return await self.pipeline.fetch(
+            claim.task, host, claim.stored_copy, send_by=claim.lease.host_until, canonical=canonical, reservation=room
+        )
 
     async def _extract_page(self, claim: Claim, answer: FetchResult, room: MemoryReservation) -> ExtractedPage | None:
         response = answer.response
@@ -238,7 +240,7 @@ class Engine:
         def update(host: HostRecord) -> VisitUpdate:
             if is_ours:  # neither the host nor the URL is at fault, so both are only delayed
                 return VisitUpdate(delay_host(host, end))
-            return apply_visit(host, answered, end, extracted, candidates, rules)
+            return apply_visit(host, answered, end, extracted=extracted, new_candidates=candidates, rules=rules)
 
         before, visit_update = await self._update_host(claim, update)
         result = await self.visitor.plan(claim.task, end, before, visit_update.host)

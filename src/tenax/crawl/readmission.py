@@ -255,7 +255,7 @@ class _Readmission:
                 continue
             known = await self._records.links.states([origin + path for path in FEED_PATHS])
             candidates = due_candidates(
-                host.guess_state, origin, now, self._rules, self._sites.for_origin(origin), known
+                host.guess_state, origin, now, rules=self._rules, site=self._sites.for_origin(origin), known=known
             )
             admitted += (await self._records.admit(candidates)).admitted
         return admitted

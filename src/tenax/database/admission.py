@@ -123,7 +123,7 @@ class InLinks:
             host_id = host_ids.get(url_origin(url))
             if host_id is not None and host_id in loaded_keys and (key := url_key(url)) not in loaded_keys[host_id]:
                 due = waits.due + waits.lead_ms - lead_ms
-                found.append(Move(due, host_id, waits.rank, waits.due, key, url))
+                found.append(Move(due, host_id, waits.rank, was_due=waits.due, key=key, url=url))
         return found
 
     def on_commit(
@@ -209,9 +209,10 @@ def build_entry(
     if candidate.due is not None:
         due = max(due, candidate.due)
     return Entry(
-        3 - candidate.priority, milliseconds(due), key, candidate.url[len(candidate.origin) :], candidate.depth,
-        rows.SOURCE_NUMBER[candidate.source], milliseconds(now), batch.via, 0, None, rows.encode_chain(candidate.chain),
-        rows.candidate_hint(candidate), candidate.via,
+        3 - candidate.priority, milliseconds(due), key, path=candidate.url[len(candidate.origin) :],
+        depth=candidate.depth, source=rows.SOURCE_NUMBER[candidate.source], found=milliseconds(now), via=batch.via,
+        attempt=0, record_id=None, chain=rows.encode_chain(candidate.chain), hint=rows.candidate_hint(candidate),
+        via_url=candidate.via,
     )  # fmt: skip
 
 

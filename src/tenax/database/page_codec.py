@@ -264,7 +264,14 @@ def unpack_links(origin: str, packed: bytes) -> tuple[PageLink, ...]:
     urls = [origin + path if path[:1] == "/" else path for path in paths.split(_LINE_SEPARATOR)]
     said = zip(urls, _split_column(texts, len(urls)), _split_column(rels, len(urls)), map(int, marks), strict=True)
     return tuple(
-        PageLink(url, text, rel, bool(mark & NOFOLLOW_LINK), bool(mark & IN_ARTICLE_LINK), bool(mark & _URL_LIST))
+        PageLink(
+            url,
+            text,
+            rel,
+            is_nofollow=bool(mark & NOFOLLOW_LINK),
+            is_in_article=bool(mark & IN_ARTICLE_LINK),
+            is_url_list=bool(mark & _URL_LIST),
+        )
         for url, text, rel, mark in said
     )
 

@@ -131,7 +131,15 @@ def build_status(tally: dict[str, int], found: StatusRows, now: float) -> Status
 def cut_off_page_from_row(row: Sequence[Any]) -> CutOffPage:
     """From a row of `cut_off_after`."""
     url, origin, packed, record_id, depth, url_list, cut = row
-    return CutOffPage(url, origin, packed, record_id, depth, url_list, _decode_cut_off_counts(cut))
+    return CutOffPage(
+        url,
+        origin,
+        packed,
+        record_id=record_id,
+        depth=depth,
+        url_list=url_list,
+        cut_off_counts=_decode_cut_off_counts(cut),
+    )
 
 
 def redirect_from_row(row: Sequence[Any]) -> ParkedRedirect:
@@ -159,7 +167,14 @@ def build_due_tasks(
     *until, _ = totals = [count or 0 for count in counts]
     within = [total - before for total, before in zip(totals, [0, *until], strict=True)]
     lines = tuple(
-        DueTask(url, due / 1000, Priority(3 - rank), rows.SOURCES[source], _wait_reason(visit), visit is None)
+        DueTask(
+            url,
+            due / 1000,
+            Priority(3 - rank),
+            source=rows.SOURCES[source],
+            why=_wait_reason(visit),
+            is_new=visit is None,
+        )
         for url, due, rank, source, visit in tasks
     )
     return DueTasks(now, dict(zip((*HORIZONS, "later"), within, strict=True)), lines)

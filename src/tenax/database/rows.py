@@ -173,8 +173,9 @@ def stored_copy_from_row(row: tuple[Any, ...] | None) -> StoredCopy | None:
         return None
     at, status, kind, etag, last_modified, body_bytes, url_list, change_history, content_hash, fingerprint = row
     return StoredCopy(
-        at / 1000, status, PageKind(kind) if kind else None, etag, last_modified, body_bytes, url_list or "",
-        decode_change_history(change_history), content_hash.hex() if content_hash else "", fingerprint or b"",
+        at / 1000, status, PageKind(kind) if kind else None, etag=etag, last_modified=last_modified,
+        body_bytes=body_bytes, url_list=url_list or "", change_history=decode_change_history(change_history),
+        content_hash=content_hash.hex() if content_hash else "", fingerprint=fingerprint or b"",
     )  # fmt: skip
 
 

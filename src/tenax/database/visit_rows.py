@@ -178,11 +178,11 @@ def compute_effects(
         record_id = one.entry.record_id or new_ids.record()
         before = stored.get(record_id)
         found.record_ids.append(record_id)
-        kept = _prepare_page(number, one.visit, record_id, before, duplicates, found)
+        kept = _prepare_page(number, one.visit, record_id, stored=before, duplicates=duplicates, effects=found)
         visit = _drop_duplicate_links(one.visit, kept, duplicates.page_rules(number))
         found.candidates.append(visit.candidates)
         found.link_counts.append(visit.new_in_links)
-        _add_visit_rows(one._replace(visit=visit), record_id, before, kept, new_ids, found)
+        _add_visit_rows(one._replace(visit=visit), record_id, before, kept=kept, new_ids=new_ids, effects=found)
         _update_queue(one, record_id, found)
         found.hosts[one.host_id] = one.visit.host
     return found

@@ -186,7 +186,7 @@ def _curiosities_page(context: PageContext, behaviours: dict[str, Behaviour]) ->
 
 def _plain_page(context: PageContext, request: Request, extra: str = "", head: str = "", query: str = "") -> Answer:
     title = f"{context.host.theme.labels.curiosities}: {request.path.strip('/')}"
-    return standalone_page(context, request.path, title, extra, head, query)
+    return standalone_page(context, request.path, title, extra=extra, head=head, query=query)
 
 
 def _render_link_list(*paths: str) -> str:

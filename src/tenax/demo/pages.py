@@ -316,7 +316,9 @@ def _article_page(context: PageContext, articles: tuple[Article, ...], position:
     related = dice.sample(articles, min(RELATED_ARTICLES, len(articles)))
     body += _render_aside(context, labels.related, tuple(related)) + _render_foreign_links(context, dice)
     kind = "product" if theme.schema == "Product" else "article"
-    return render_page(context, PageContent(article.path, article.title, body, article.lead, kind, article))
+    return render_page(
+        context, PageContent(article.path, article.title, body, description=article.lead, kind=kind, article=article)
+    )
 
 
 def _render_aside(context: PageContext, title: str, articles: tuple[Article, ...]) -> str:

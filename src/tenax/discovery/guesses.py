@@ -162,8 +162,9 @@ def update_guesses(
     # Pending guesses wait for a result or for budget. They are checked when either may have changed.
     has_changed = guess_state.pending is not before.pending or guess_state.styles is not before.styles
     if has_changed or not facts.waiting or guess_state.requests % CHECK_EVERY_VISITS == 0:
-        is_running_out = facts.waiting_high is not None and facts.waiting_high < limits.archives_below
-        return _make_guesses(guess_state, facts.url, now, limits, budget, _Backlog(facts.waiting, is_running_out))
+        is_low = facts.waiting_high is not None and facts.waiting_high < limits.archives_below
+        backlog = _Backlog(facts.waiting, is_running_out=is_low)
+        return _make_guesses(guess_state, facts.url, now, limits, budget, backlog=backlog)
     return guess_state, ()
 
 
@@ -176,7 +177,7 @@ def due_guesses(guess_state: GuessState, home: str, now: float, limits: GuessLim
     if not limits.is_enabled or budget.is_empty:
         return ()
     guess_state = _add_pending_archives(guess_state, 0, now, limits, budget) if limits.with_archives else guess_state
-    return _make_guesses(guess_state, home, now, limits, budget, _Backlog(0, is_running_out=True))[1]
+    return _make_guesses(guess_state, home, now, limits, budget, backlog=_Backlog(0, is_running_out=True))[1]
 
 
 def _learn_from_visit(

@@ -100,15 +100,24 @@ class HostChecks:
             return FetchResult(answer, now, requests, transport)
         result = RobotsUnreachable(answer.why) if isinstance(answer, Failed) else answer
         copy = make_robots_copy(result, host.robots, site.politeness, now)
-        robots = extend_robots_expiry(copy, host, site.politeness, now, requests, robot_names(site.fetch))
+        robots = extend_robots_expiry(
+            copy, host, site.politeness, now=now, requests=requests, names=robot_names(site.fetch)
+        )
         probe = Probe(_is_up(result), f"robots.txt: {robots.why or 'it is there'}") if should_probe(host) else None
         if robots.verdict is not RobotsVerdict.UNREACHABLE:
-            return FetchResult(Deferred(now, "robots.txt was fetched first"), now, requests, transport, robots, probe)
+            return FetchResult(
+                Deferred(now, "robots.txt was fetched first"),
+                now,
+                requests,
+                transport=transport,
+                robots=robots,
+                probe=probe,
+            )
         outcome = robots_host_failure(answer) if isinstance(answer, Failed) and probe is None else None
         if outcome is not None and outcome.is_site_wide:
             robots = shorten_robots_retry(robots, host, site.fetch, now)
         deferred = Deferred(robots.expires_at, f"robots.txt unreachable: {robots.why}")
-        return FetchResult(outcome or deferred, now, requests, transport, robots, probe)
+        return FetchResult(outcome or deferred, now, requests, transport=transport, robots=robots, probe=probe)
 
     async def _follow_robots(
         self,
@@ -150,7 +159,12 @@ class HostChecks:
                 return RobotsAnswer(answer.status, answer.body, answer.headers.content_type, wait), requests
             location, own = answer.headers.get("Location"), (Hop(url, answer.status),)
             hop = next_hop(
-                own, chain, location, MAX_ROBOTS_REDIRECTS, self._normalize_options, site.fetch.https_domains
+                own,
+                chain,
+                location,
+                max_redirects=MAX_ROBOTS_REDIRECTS,
+                options=self._normalize_options,
+                https_domains=site.fetch.https_domains,
             )
             if not isinstance(hop, RedirectTarget):
                 return RobotsRedirectFailed(answer.status), requests

@@ -128,7 +128,7 @@ class Pipeline:
         served = cached_outcome(task, stored_copy, site.cache, now, canonical)
         if served is not None:
             return FetchResult(served, now)
-        return await self._fetch_page(task, host, stored_copy, site, send_by, reservation)
+        return await self._fetch_page(task, host, stored_copy, site=site, send_by=send_by, reservation=reservation)
 
     # -- the page -------------------------------------------------------------------------------------------
 
@@ -146,7 +146,7 @@ class Pipeline:
         transport = self._transports.choose(host, task.transport)
         url, own = task.url, tuple[Hop, ...]()
         while True:
-            request = self._page_request(url, task, stored_copy, site, send_by, reservation)
+            request = self._page_request(url, task, stored_copy, site=site, send_by=send_by, reservation=reservation)
             # The second spelling needs no permit of its own, because the host itself asked for it.
             pace = FOLLOWUP_PACE if own else request_pace(host, site)
             answer = await self._transports.get(transport, request, pace)
@@ -163,7 +163,14 @@ class Pipeline:
             own = (*own, Hop(url, answer.status))
             location = answer.headers.get("Location") if answer.status in REDIRECT_STATUSES else answer.url
             fetch = site.fetch
-            hop = next_hop(own, task.chain, location, fetch.max_redirects, self._normalize_options, fetch.https_domains)
+            hop = next_hop(
+                own,
+                task.chain,
+                location,
+                max_redirects=fetch.max_redirects,
+                options=self._normalize_options,
+                https_domains=fetch.https_domains,
+            )
             match hop:
                 case SameUrl(exact_url=exact_url):
                     url = exact_url
@@ -212,9 +219,9 @@ class Pipeline:
             # One byte more than is read, so that the reader can see that the body was cut.
             site.discovery.max_sitemap_bytes + 1 if task.is_url_list else fetch.max_body_bytes,
             fetch.total_timeout_seconds,
-            conditional_headers(stored_copy) if stored_copy is not None and not task.is_unconditional else (),
-            fetch.headers_timeout_seconds,
-            fetch.body_timeout_seconds,
+            headers=conditional_headers(stored_copy) if stored_copy is not None and not task.is_unconditional else (),
+            headers_timeout_seconds=fetch.headers_timeout_seconds,
+            body_timeout_seconds=fetch.body_timeout_seconds,
             verify_tls=fetch.verify_tls,
             default_headers=self._site_headers.get(site),
             connect_timeout_seconds=fetch.connect_timeout_seconds,
@@ -299,7 +306,9 @@ class Visitor:
     def visit_end(self, task: Task, answer: FetchResult, outcome: Outcome) -> VisitEnd:
         """The end of a visit with this outcome, now."""
         available = self.pipeline.available_transports
-        return VisitEnd(answer, outcome, self.site(task.origin), self.clock.now(), random.random(), available)
+        return VisitEnd(
+            answer, outcome, self.site(task.origin), now=self.clock.now(), jitter=random.random(), available=available
+        )
 
     async def plan(self, task: Task, end: VisitEnd, before: HostRecord, after: HostRecord) -> VisitResult:
         """The last steps of a visit whose host was updated: share its backoff, and plan the task."""

@@ -86,7 +86,7 @@ def _parse_proxy(url: str, used_names: Collection[str]) -> Proxy | None:
     while name in used_names:
         nth += 1
         name = f"{whole}#{nth}"
-    return Proxy(name, cast(ProxyScheme, parts.scheme), host, port, user, password)
+    return Proxy(name, cast(ProxyScheme, parts.scheme), host, port=port, user=user, password=password)
 
 
 class _ProxyState:

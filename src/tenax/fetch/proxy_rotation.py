@@ -67,7 +67,7 @@ class ProxyRotation:
         suspects: list[tuple[Proxy, ProxiedResult]] = []
         while True:
             excluded = [proxy for proxy, _ in suspects]
-            reached = await self.try_proxies(pool, host, addresses, deadline, reach, excluded)
+            reached = await self.try_proxies(pool, host, addresses, deadline=deadline, reach=reach, excluded=excluded)
             if not isinstance(reached, tuple):
                 return self._blame_host(pool, host, suspects) if suspects else reached
             proxy, answer = reached

@@ -51,10 +51,10 @@ def request_pace(host: HostRecord, site: SiteConfig, *, is_followup: bool = Fals
         pace,
         site.politeness.connections_per_host,
         pace / factor if factor else 0.0,
-        site.fetch.connect_timeout_seconds,
-        site.fetch.max_retry_after_seconds,
-        is_followup,
-        site.politeness.share_rate_limit,
+        connect_timeout_seconds=site.fetch.connect_timeout_seconds,
+        max_backoff_seconds=site.fetch.max_retry_after_seconds,
+        is_followup=is_followup,
+        shares_rate_limit=site.politeness.share_rate_limit,
     )
 
 

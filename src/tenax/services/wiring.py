@@ -102,7 +102,9 @@ async def open_page_fetcher(
     pipeline = Pipeline(transports, clock, sites, NormalizeOptions())
     bodies = BodyBudget(config.crawl.max_body_memory_bytes, own.concurrency)
     visitor = Visitor(pipeline, hosts, sites, clock)
-    in_flight_items = InFlight(queue, topic, visitor, own, metrics, max_items_per_host(config))
+    in_flight_items = InFlight(
+        queue, topic, visitor, config=own, metrics=metrics, max_items_per_host=max_items_per_host(config)
+    )
     fetcher = PageFetcher(queue, visitor, in_flight_items, config=own, metrics=metrics, bodies=bodies, pause=pause)
     return PageFetcherApp(fetcher, parts[::-1])
 

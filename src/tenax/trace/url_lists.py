@@ -154,7 +154,9 @@ class UrlFetcher:
         site, now = self._sites.for_origin(url.origin), self._clock.now()
         host = self._host_record(url)
         available = self._pipeline.available_transports
-        host = update_host(host, VisitEnd(answer, answer.outcome, site, now, random.random(), available))
+        host = update_host(
+            host, VisitEnd(answer, answer.outcome, site, now=now, jitter=random.random(), available=available)
+        )
         if isinstance(answer.outcome, Deferred):  # another crawl may use the host's rate limit
             host = msgspec.structs.replace(host, next_at=max(host.next_at, answer.outcome.until))
         self._hosts[url.origin] = host
@@ -168,11 +170,11 @@ class UrlFetcher:
             url.url,
             url.origin,
             0,
-            Priority.HIGH,
-            Source.SEED,
-            None,
-            now,
-            now,
+            priority=Priority.HIGH,
+            source=Source.SEED,
+            via=None,
+            discovered_at=now,
+            due=now,
             is_unconditional=True,
             is_url_list=True,
         )

@@ -188,7 +188,16 @@ class _TraceVisit:
         return describe.describe_address(origin.host, checked, classes, self._crawl)
 
     def _new_task(self, now: float) -> Task:
-        task = Task(self._url.url, self._url.origin, self._depth, Priority.HIGH, Source.SEED, None, now, now)
+        task = Task(
+            self._url.url,
+            self._url.origin,
+            self._depth,
+            priority=Priority.HIGH,
+            source=Source.SEED,
+            via=None,
+            discovered_at=now,
+            due=now,
+        )
         chain = self._history.chain if self._history is not None else ()
         request = self._request
         return msgspec.structs.replace(
@@ -199,7 +208,12 @@ class _TraceVisit:
         page = self._history.page if self._history is not None else None
         if page is not None:
             return StoredCopy(
-                page.fetched_at, page.status, page.kind, page.etag, page.last_modified, page.content_length
+                page.fetched_at,
+                page.status,
+                page.kind,
+                etag=page.etag,
+                last_modified=page.last_modified,
+                body_bytes=page.content_length,
             )
         last = self._history.visits[-1] if self._history is not None and self._history.visits else None
         return StoredCopy(last.at, last.fetch.status) if last is not None and last.fetch.status else None

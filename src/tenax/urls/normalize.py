@@ -120,7 +120,7 @@ def normalize(href: str, base: str | None, options: NormalizeOptions) -> WebUrl 
     origin = f"{protocol}//{host}:{port}" if port else f"{protocol}//{host}"
     number = int(port) if port else 443 if protocol == "https:" else 80
     url = f"{origin}{path}?{query}" if query else origin + path
-    return WebUrl(url, origin, protocol[:-1], host, number, path, query)
+    return WebUrl(url, origin, protocol[:-1], host=host, port=number, path=path, query=query)
 
 
 def parse_exact_url(href: str) -> WebUrl | None:
@@ -133,7 +133,9 @@ def parse_exact_url(href: str) -> WebUrl | None:
         return None
     parsed = parse(href.partition("#")[0])
     path, search = parsed.pathname, parsed.search
-    return WebUrl(url.origin + path + search, url.origin, url.scheme, url.host, url.port, path, search[1:])
+    return WebUrl(
+        url.origin + path + search, url.origin, url.scheme, host=url.host, port=url.port, path=path, query=search[1:]
+    )
 
 
 def mask_userinfo(href: str) -> str:

@@ -188,11 +188,11 @@ class _SitemapPrinter:
                 found.url,
                 result.url,
                 entry.lastmod,
-                entry.changefreq,
-                entry.priority,
-                tuple(one.url for one in alternates if one is not None),
-                entry.title,
-                entry.published,
+                changefreq=entry.changefreq,
+                priority=entry.priority,
+                alternates=tuple(one.url for one in alternates if one is not None),
+                title=entry.title,
+                published=entry.published,
             )
         if invalid:
             self._problems.append(f"{result.url}: it has {pluralize(invalid, 'invalid URL')}")

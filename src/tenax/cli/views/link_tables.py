@@ -50,7 +50,9 @@ class OutgoingLink(Value, frozen=True):
 
     @classmethod
     def from_link(cls, link: PageLink, state: TaskState | None) -> OutgoingLink:
-        return cls(link.url, link.text, link.rel, link.is_nofollow, link.is_in_article, state)
+        return cls(
+            link.url, link.text, link.rel, is_nofollow=link.is_nofollow, is_in_article=link.is_in_article, state=state
+        )
 
 
 class IncomingLink(Value, frozen=True):
@@ -163,7 +165,10 @@ def _format_bool(value: bool) -> str:
 
 
 def edges_json(source: str, links: Iterable[PageLink]) -> str:
-    edges = [_Edge(source, link.url, link.text, link.rel, link.is_nofollow, link.is_in_article) for link in links]
+    edges = [
+        _Edge(source, link.url, link.text, rel=link.rel, is_nofollow=link.is_nofollow, is_in_article=link.is_in_article)
+        for link in links
+    ]
     return escape_json(msgspec.json.Encoder().encode_lines(edges)).decode()
 
 

@@ -113,9 +113,9 @@ class Admitter:
                     one.candidate,
                     host_key[1],
                     batches[one.batch_number],
-                    self._admission_rate,
-                    now,
-                    linked.get(one.candidate.url, 0),
+                    admission_rate=self._admission_rate,
+                    now=now,
+                    in_links=linked.get(one.candidate.url, 0),
                 ),
             )
             for host_key, one in new.items()
@@ -137,8 +137,9 @@ class Admitter:
         ]
         known = [one.candidate for host_key, one in candidates.items() if host_key not in over]
         return AdmitResult(
-            admissions, arrivals, [one.candidate.url for one in new.values()], known, filter_hits, host_ids,
-            has_ready_hosts or bool(new_hosts), tally, linked, moves, moved,
+            admissions, arrivals, [one.candidate.url for one in new.values()], known=known, filter_hits=filter_hits,
+            host_ids=host_ids, has_new_work=has_ready_hosts or bool(new_hosts), tally=tally, link_counts=linked,
+            moves=moves, moved=moved,
         )  # fmt: skip
 
     def on_commit(self, result: AdmitResult) -> None:

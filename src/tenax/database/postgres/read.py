@@ -139,7 +139,7 @@ class Reader:
             page = page_from_row(
                 row, (content["page"], content["body"]) if content is not None else None, via, original
             )
-        return history_from_record(row, entry, host, via, page, [visit["detail"] for visit in visits])
+        return history_from_record(row, entry, host, via=via, page=page, visits=[visit["detail"] for visit in visits])
 
     async def _record_url(self, record_id: int | None) -> str | None:
         url: str | None = await self._fetch_value("record_url", record_id) if record_id else None

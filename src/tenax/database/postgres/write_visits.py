@@ -90,7 +90,15 @@ class VisitWriter:
             return {}
         found = await db.fetch(self._sql["stored_pages"], ids)
         return {
-            row[0]: StoredPage(row[1], row[2] > (row[3] or 0), row[6], tuple(row)[6:], row[7], row[4], row[5])
+            row[0]: StoredPage(
+                row[1],
+                row[2] > (row[3] or 0),
+                row[6],
+                version=tuple(row)[6:],
+                content_hash=row[7],
+                fingerprint=row[4],
+                duplicate_of=row[5],
+            )
             for row in found
         }
 

@@ -130,7 +130,7 @@ class Reader:
         if row["content_id"] is not None:
             content = self._db.execute(self._sql["content_get"], (row["content_id"],)).fetchone()
             page = page_from_row(row, content, via, self._record_url(row["duplicate_of"]))
-        return history_from_record(row, entry, host, via, page, [detail for _, detail in visits])
+        return history_from_record(row, entry, host, via=via, page=page, visits=[detail for _, detail in visits])
 
     def pages(self, page_filter: PageFilter) -> Iterator[list[Page]]:
         """Matching pages in batches."""

@@ -32,9 +32,10 @@ def replay(db: sqlite3.Connection, urls: Sequence[str] | None, needs_browser: bo
             if needs_browser and not rows.is_waiting_for_browser(row):
                 continue
             entry = Entry(
-                3 - row["priority"], milliseconds(now), row["key"], row["path"], row["depth"],
-                rows.SOURCE_NUMBER[Source.REPLAY], row["discovered_at"], row["via"], 0, row["id"], row["chain"],
-                rows.HINT_URL_LIST if row["url_list"] is not None else None,
+                3 - row["priority"], milliseconds(now), row["key"], path=row["path"], depth=row["depth"],
+                source=rows.SOURCE_NUMBER[Source.REPLAY], found=row["discovered_at"], via=row["via"], attempt=0,
+                record_id=row["id"], chain=row["chain"],
+                hint=rows.HINT_URL_LIST if row["url_list"] is not None else None,
             )  # fmt: skip
             db.execute(sql["queue_add"], (row["host_id"], *entry.columns))
             db.execute(sql["replay"], (row["id"],))
@@ -59,8 +60,9 @@ def requeue(
                 continue
             source = rows.SOURCE_NUMBER[candidate.source]
             entry = Entry(
-                3 - candidate.priority, due, row["key"], row["path"], candidate.depth, source, row["discovered_at"],
-                row["via"], 0, row["id"], row["chain"], rows.HINT_UNCONDITIONAL,
+                3 - candidate.priority, due, row["key"], path=row["path"], depth=candidate.depth, source=source,
+                found=row["discovered_at"], via=row["via"], attempt=0, record_id=row["id"], chain=row["chain"],
+                hint=rows.HINT_UNCONDITIONAL,
             )  # fmt: skip
             db.execute(sql["queue_add"], (row["host_id"], *entry.columns))
             db.execute(sql["requeue"], (due, candidate.depth, candidate.priority, source, row["id"]))

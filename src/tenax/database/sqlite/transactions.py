@@ -100,7 +100,7 @@ class Writer:
             batches = [*visit_batches(visits, effects), *other_batches]
             for one in visits:
                 self._in_links.forget(one.visit.claim.task.url)
-            admissions = self._admit(batches, waiting, arrivals, tally, loaded_keys, now)
+            admissions = self._admit(batches, waiting, arrivals, tally=tally, loaded_keys=loaded_keys, now=now)
             arrivals += expedite_changed_pages(self._db, visits, self._url_key, now)
             self._visit_writer.write_hosts(effects.hosts, waiting)
             # A visited host already has its next time. For the others, new work is a reason to become ready.
@@ -144,7 +144,12 @@ class Writer:
                 refused[number][budget] = refused[number].get(budget, 0) + 1
                 continue
             entry = build_entry(
-                candidate, key, batches[number], self._admission_rate, now, linked.get(candidate.url, 0)
+                candidate,
+                key,
+                batches[number],
+                admission_rate=self._admission_rate,
+                now=now,
+                in_links=linked.get(candidate.url, 0),
             )
             found.append((candidate.url, entry))
             queue.append((host_id, *entry.columns))

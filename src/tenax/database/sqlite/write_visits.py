@@ -131,7 +131,15 @@ class VisitWriter:
             return {}
         found = self._db.execute(self._sql["stored_pages"], (rows.encode(ids).decode(),)).fetchall()
         return {
-            row[0]: StoredPage(row[1], row[2] > self.round_started_ms, row[5], row[5:], row[6], row[3], row[4])
+            row[0]: StoredPage(
+                row[1],
+                row[2] > self.round_started_ms,
+                row[5],
+                version=row[5:],
+                content_hash=row[6],
+                fingerprint=row[3],
+                duplicate_of=row[4],
+            )
             for row in found
         }
 

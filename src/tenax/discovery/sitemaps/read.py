@@ -70,7 +70,12 @@ def read_sitemap(body: bytes, content_type: str | None = None, limits: SitemapLi
     problems = (*sitemap.problems, *(problem for problem in repaired.problems if problem not in sitemap.problems))
     messages = (f"{problems[0]}; read after repairing invalid XML", *problems[1:])
     return Sitemap(
-        repaired.form, repaired.entries, messages, repaired.left_out, repaired.over_limit, repaired.is_too_large
+        repaired.form,
+        repaired.entries,
+        messages,
+        left_out=repaired.left_out,
+        over_limit=repaired.over_limit,
+        is_too_large=repaired.is_too_large,
     )
 
 
@@ -113,7 +118,14 @@ class SitemapStream:
 
     def read_all(self) -> Sitemap:
         entries = tuple(self)
-        return Sitemap(self.form, entries, tuple(self.problems), self.left_out, self.over_limit, self.is_too_large)
+        return Sitemap(
+            self.form,
+            entries,
+            tuple(self.problems),
+            left_out=self.left_out,
+            over_limit=self.over_limit,
+            is_too_large=self.is_too_large,
+        )
 
     def _stop_at_error(self, pieces: Iterable[Bytes]) -> Iterator[Bytes]:
         try:

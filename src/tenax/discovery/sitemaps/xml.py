@@ -275,10 +275,10 @@ def _sitemap_entry(values: dict[str, str], alternates: list[str]) -> SitemapEntr
         url,
         parse_time(lastmod) if lastmod else None,
         parse_changefreq(changefreq) if changefreq else "",
-        parse_priority(priority) if priority else None,
-        tuple(alternates),
-        _entry_title(values),
-        parse_time(published) if published else None,
+        priority=parse_priority(priority) if priority else None,
+        alternates=tuple(alternates),
+        title=_entry_title(values),
+        published=parse_time(published) if published else None,
     )
 
 

@@ -112,7 +112,7 @@ def explain_blocks(blocks: Blocks, features: Features, kept: Sequence[bool]) -> 
     for at, row in enumerate(features.block_values):
         if row[_BLOCK_FEATURE_INDEX["from heading"]] == 0:
             heading = blocks.texts[at]
-        sight = BlockFacts(blocks, features, kept, at, heading, times[blocks.texts[at]])
+        sight = BlockFacts(blocks, features, kept, index=at, heading=heading, repeats=times[blocks.texts[at]])
         reasons = _reasons_to_keep(sight) if kept[at] else _reasons_to_drop(sight, of_all)
         explanations.append("; ".join(islice(reasons, MAX_REASONS)) or NO_SINGLE_REASON)
     return explanations

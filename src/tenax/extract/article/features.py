@@ -220,9 +220,9 @@ def compute_features(blocks: Blocks, layout: PageLayout, plan: ScoringPlan | Non
         plan,
         _compute_block_values(blocks, layout, plan.link_shares, plan.scored),
         _compute_box_values(blocks, layout, {blocks.boxes[at] for at in plan.scored}),
-        layout.inherited_hints,
-        layout.page_values,
-        layout.title_block,
+        inherited_hints=layout.inherited_hints,
+        page_values=layout.page_values,
+        title_block=layout.title_block,
     )
 
 

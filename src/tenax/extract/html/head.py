@@ -86,12 +86,12 @@ def read_head(dom: Dom) -> Head:
         named,
         tuple(robots),
         _read_title(dom, title) if title is not None else "",
-        canonical if canonical and is_followable(canonical) else None,
-        links.get("image_src", ""),
-        tuple(scripts),
-        tuple(dict.fromkeys(feeds))[:_MAX_FEEDS],
-        links.get("next", ""),
-        base or None,
+        canonical=canonical if canonical and is_followable(canonical) else None,
+        image_href=links.get("image_src", ""),
+        scripts=tuple(scripts),
+        feeds=tuple(dict.fromkeys(feeds))[:_MAX_FEEDS],
+        next_href=links.get("next", ""),
+        base_href=base or None,
     )
 
 

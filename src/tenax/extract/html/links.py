@@ -105,9 +105,9 @@ class Links(Value, frozen=True, array_like=True):
             self.hrefs[number],
             LINK_KINDS[int(self.kinds[number])],
             bool(flags & NOFOLLOW_LINK),
-            self.texts[number],
-            self.rels[number],
-            bool(flags & IN_ARTICLE_LINK),
+            text=self.texts[number],
+            rel=self.rels[number],
+            is_in_article=bool(flags & IN_ARTICLE_LINK),
         )
 
 
@@ -152,7 +152,7 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> Links:
         is_nofollow = "nofollow" in rel.lower().split() if rel else False
         known = found.get(href)
         if known is None:
-            found[href] = Link(href, kind, is_nofollow, text, rel[:MAX_REL_CHARS], is_kept)
+            found[href] = Link(href, kind, is_nofollow, text=text, rel=rel[:MAX_REL_CHARS], is_in_article=is_kept)
             if len(found) >= MAX_LINKS:
                 break
         elif (
@@ -164,9 +164,9 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> Links:
                 href,
                 known.kind,
                 known.is_nofollow and is_nofollow,
-                known.text or text,
-                known.rel,
-                known.is_in_article or is_kept,
+                text=known.text or text,
+                rel=known.rel,
+                is_in_article=known.is_in_article or is_kept,
             )
     return Links.from_links(found.values())
 

@@ -204,7 +204,13 @@ class PageRenderer:
         if document is None:
             return Failed("no document came", FailureKind.BAD_RESPONSE)
         return RenderedPage(
-            document.url, document.status, document.headers, self._answered_at, body, is_rendered, protocol
+            document.url,
+            document.status,
+            document.headers,
+            answered_at=self._answered_at,
+            body=body,
+            is_rendered=is_rendered,
+            protocol=protocol,
         )
 
     # -- intercepted requests -------------------------------------------------------------------------------

@@ -142,11 +142,11 @@ class Transfer:
             self._int_info(CurlInfo.OS_ERRNO),
             self._int_info(CurlInfo.SSL_VERIFYRESULT),
             # The text of an error is used only here, because no code reports this.
-            any(sign in error_text for sign in _ABRUPT_CLOSE_TEXTS),
-            self._int_info(CurlInfo.NUM_CONNECTS),
-            self._int_info(CurlInfo.HTTP_CONNECTCODE),
-            self._int_info(CurlInfo.PROXY_ERROR),
-            self._int_info(CurlInfo.PROXY_SSL_VERIFYRESULT),
+            is_abrupt_close=any(sign in error_text for sign in _ABRUPT_CLOSE_TEXTS),
+            connections=self._int_info(CurlInfo.NUM_CONNECTS),
+            connect_status=self._int_info(CurlInfo.HTTP_CONNECTCODE),
+            socks_error=self._int_info(CurlInfo.PROXY_ERROR),
+            proxy_certificate_error=self._int_info(CurlInfo.PROXY_SSL_VERIFYRESULT),
         )
 
     def _int_info(self, info: CurlInfo) -> int:

@@ -103,7 +103,16 @@ class CurlTransport:
             except OSError as error:
                 return failure_from_error(error)
             return await self._send(
-                _Call(request, target, started_at, deadline, address, patience_seconds, proxy, found)
+                _Call(
+                    request,
+                    target,
+                    started_at,
+                    deadline=deadline,
+                    address=address,
+                    connect_seconds=patience_seconds,
+                    proxy=proxy,
+                    proxy_addresses=found,
+                )
             )
 
         return await self._proxy_rotation.get(pool, target.origin.host, addresses, deadline, carry)
@@ -120,7 +129,9 @@ class CurlTransport:
         answer: Response | Failed | Deferred = Failed("no connection", FailureKind.CONNECT, is_site_wide=True)
         connect_seconds = self._connect_seconds(request) / len(addresses)
         for address in addresses:
-            answer = await self._send(_Call(request, target, started_at, deadline, address, connect_seconds))
+            answer = await self._send(
+                _Call(request, target, started_at, deadline=deadline, address=address, connect_seconds=connect_seconds)
+            )
             if not isinstance(answer, Failed) or answer.kind not in _CONNECT_FAILURES:
                 break
         return answer
@@ -195,11 +206,11 @@ class CurlTransport:
             call.request.url,
             answer.status,
             answer.headers,
-            answer.body,
-            answer.wire_bytes,
-            call.started_at,
-            answer.answered_at,
-            self._clock.now(),
+            body=answer.body,
+            wire_bytes=answer.wire_bytes,
+            started_at=call.started_at,
+            answered_at=answer.answered_at,
+            finished_at=self._clock.now(),
             protocol=answer.protocol,
             transport=TransportKind.CURL,
             address_class=self._guard.classify_address(origin, call.address),
@@ -247,12 +258,12 @@ class CurlTransport:
             f"{origin.scheme}://{origin.authority}{call.target.path}",
             call.address,
             origin.port,
-            tuple(f"{name}: {value}".encode("ascii") for name, value in (*base_headers, *request.headers)),
-            call.connect_seconds,
-            timeout_seconds,
-            request.method == "HEAD",
-            request.verify_tls,
-            call.proxy,
-            call.proxy_addresses,
+            headers=tuple(f"{name}: {value}".encode("ascii") for name, value in (*base_headers, *request.headers)),
+            connect_timeout_seconds=call.connect_seconds,
+            timeout_seconds=timeout_seconds,
+            is_head=request.method == "HEAD",
+            verify_tls=request.verify_tls,
+            proxy=call.proxy,
+            proxy_addresses=call.proxy_addresses,
         )
         return self._handles[profile].start_transfer(curl_request, answer.on_header, answer.on_body)

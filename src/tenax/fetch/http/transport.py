@@ -257,7 +257,7 @@ class HttpTransport:
         def forwards(proxy: Proxy) -> bool:
             return not Route(origin, proxy=proxy).is_tunnelled
 
-        return await self._proxy_rotation.get(pool, origin.host, addresses, deadline, carry, forwards)
+        return await self._proxy_rotation.get(pool, origin.host, addresses, deadline, carry, forwards=forwards)
 
     async def close(self) -> None:
         await self._connections.close()
@@ -272,11 +272,11 @@ class HttpTransport:
             request.url,
             received.status,
             received.headers,
-            received.body,
-            received.wire_bytes,
-            started_at,
-            received.answered_at,
-            self._clock.now(),
+            body=received.body,
+            wire_bytes=received.wire_bytes,
+            started_at=started_at,
+            answered_at=received.answered_at,
+            finished_at=self._clock.now(),
             address_class=address_class,
             proxy=route.proxy.name if route.proxy is not None else "",
             is_unverified=not route.verify_tls and route.origin.scheme == "https",

@@ -231,9 +231,9 @@ class PageFetcher:
                     item.raw,
                     item.url,
                     response.status,
-                    response.headers.content_type,
-                    response.body,
-                    response.finished_at,
+                    content_type=response.headers.content_type,
+                    body=response.body,
+                    fetched_at=response.finished_at,
                 )
                 await in_flight.publisher.publish_page(outgoing, room)
             case Skip(why=why):
@@ -263,7 +263,16 @@ class PageFetcher:
         try:
             # If another fetcher has probed the host meanwhile, that result counts.
             if should_probe(newest) and newest.next_at <= now:
-                task = Task(f"{origin}/", origin, 0, Priority.HIGH, Source.SEED, None, now, now)
+                task = Task(
+                    f"{origin}/",
+                    origin,
+                    0,
+                    priority=Priority.HIGH,
+                    source=Source.SEED,
+                    via=None,
+                    discovered_at=now,
+                    due=now,
+                )
                 newest = (await self._visit_host(task, newest)).host
         finally:
             self._hosts.release(origin)

@@ -62,7 +62,16 @@ def parse_item(raw: bytes, now: float, attempts: int = 0) -> Item | InvalidItem:
         return InvalidItem(raw, f"not an http or https URL: {_truncate_url(url)}")
     # There is no stored copy that could be unchanged, so a 304 is a failure and spends an attempt.
     task = Task(
-        target.url, target.origin, 0, Priority.MEDIUM, Source.SEED, None, now, now, attempts, is_unconditional=True
+        target.url,
+        target.origin,
+        0,
+        priority=Priority.MEDIUM,
+        source=Source.SEED,
+        via=None,
+        discovered_at=now,
+        due=now,
+        attempt=attempts,
+        is_unconditional=True,
     )
     return Item(raw, mask_userinfo(url), task, target.host)
 

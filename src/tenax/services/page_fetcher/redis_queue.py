@@ -301,7 +301,7 @@ async def _read_status(redis: Redis, config: PageFetcherConfig) -> QueueStatus:
     last = float(activity) if activity else None
     idle = max(now - last, 0.0) if last is not None else None
     return QueueStatus(
-        summary=summarize_queue(queue, length, counted_urls, fetchers, hosts, idle),
+        summary=summarize_queue(queue, length, counted_urls, fetchers=fetchers, hosts=hosts, idle_seconds=idle),
         queue=queue,
         queue_length=length,
         counted_urls=counted_urls,

@@ -70,10 +70,10 @@ def host_status(origin: str, urls: int, record: HostRecord | None, now: float) -
         origin,
         urls,
         (record.backoff_reason or "down: waiting for a probe") if must_wait else "",
-        format_time(record.next_at) if must_wait else None,
-        record.breaker,
-        record.failures_in_a_row,
-        max(record.next_at - now, 0.0) if must_wait else 0.0,
+        until=format_time(record.next_at) if must_wait else None,
+        breaker=record.breaker,
+        failures_in_a_row=record.failures_in_a_row,
+        seconds_left=max(record.next_at - now, 0.0) if must_wait else 0.0,
     )
 
 
@@ -99,7 +99,7 @@ def summarize_queue(
     tail = f" {left:,} more belong to a dead one, and go back {when}." if left else ""
     if not alive:
         return f"No page-fetcher runs: {_format_url_count(length)} in {queue}.{tail}"
-    return _summarize_active(queue, length, counted_urls, alive, hosts, idle_seconds) + tail
+    return _summarize_active(queue, length, counted_urls, alive=alive, hosts=hosts, idle_seconds=idle_seconds) + tail
 
 
 def _summarize_active(
