@@ -152,7 +152,7 @@ LIBRARY_MODULES = {
     "publicsuffixlist": ("tenax.urls.scope",),
     "pycares": ("tenax.fetch.dns",),
     "re2": ("tenax.urls.scope", "tenax.text.sanitize"),
-    "redis": ("tenax.events.redis", "tenax.hosts.redis", "tenax.services"),
+    "redis": ("tenax.runtime.redis", "tenax.events.redis", "tenax.hosts.redis", "tenax.services"),
     "rich": ("tenax.cli.views.progress",),
     "selectolax": ("tenax.extract.html.parser", "tenax.extract.html.tree", "tenax.extract.native.binding"),
     "sqlite3": ("tenax.database.sqlite",),

@@ -19,8 +19,8 @@ from tenax.database.postgres import PostgresDatabase, refill_visited_set
 from tenax.database.postgres.visited import MemberEncoder
 from tenax.errors import ConfigError, DatabaseNotFound
 from tenax.hosts.redis import VisitedUrls, keys
-from tenax.hosts.redis.connection import RETRY_SECONDS
 from tenax.model import Budget
+from tenax.runtime.redis import RETRY_SECONDS
 from tests.contracts.database import FixedPace, candidate, claimed, visit_of
 from tests.database.postgres_databases import CONFIG, Databases
 from tests.servers.postgres import PostgresServer

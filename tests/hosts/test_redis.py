@@ -18,10 +18,10 @@ from tenax.errors import ConfigError, ServerUnavailable
 from tenax.hosts import Permit, RateLimiter
 from tenax.hosts.limiter.process import ProcessRateLimiter
 from tenax.hosts.redis import BestEffortRedis, Presence, RedisHosts, RedisRateLimiter, keys
-from tenax.hosts.redis.connection import CONNECTIONS, RETRY_SECONDS
 from tenax.hosts.redis.limiter import SETTLE_SECONDS
 from tenax.hosts.redis.sharing import COUNT_DELAY_SECONDS
 from tenax.model import HostRecord, RobotsCopy, RobotsVerdict
+from tenax.runtime.redis import CONNECTIONS, RETRY_SECONDS
 from tenax.services.page_fetcher.redis_queue import RedisQueue
 from tests import loops
 from tests.contracts.hosts import updated_record

@@ -11,7 +11,6 @@ from redis.asyncio import Redis
 from tenax.clock import ManualClock
 from tenax.hosts import Permit
 from tenax.hosts.redis import BestEffortRedis, RedisRateLimiter, keys
-from tenax.hosts.redis.connection import CALL_SECONDS, RETRY_SECONDS
 from tenax.hosts.redis.limiter_shares import (
     ANNOUNCE_SECONDS,
     PEERS_TTL_SECONDS,
@@ -20,6 +19,7 @@ from tenax.hosts.redis.limiter_shares import (
     isolated_start_at,
 )
 from tenax.model import Peers
+from tenax.runtime.redis import CALL_SECONDS, RETRY_SECONDS
 
 NOW = 1_750_000_000.0
 TURN = Permit("address 93.184.216.34", pace_seconds=1.0)

@@ -12,8 +12,8 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import BestEffortRedis, RedisHosts
-from tenax.hosts.redis.connection import MAX_FAILURES, RETRY_SECONDS
 from tenax.model import HostRecord
+from tenax.runtime.redis import MAX_FAILURES, RETRY_SECONDS
 from tests.contracts.hosts import (
     HostsContract,
     Store,

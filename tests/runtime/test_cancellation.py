@@ -12,7 +12,7 @@ from tenax.errors import ConfigError
 from tenax.hosts.redis import BestEffortRedis
 from tenax.runtime import cancellation
 from tenax.runtime.cancellation import cancel_and_wait, preserve_cancellation, run_until_set
-from tenax.services.redis_connection import RedisConnection, create_redis_client
+from tenax.runtime.redis import WaitingRedis, create_redis_client
 from tests.servers.redis import RedisServer
 
 ROUNDS = 40
@@ -72,7 +72,7 @@ async def test_redis_calls_heed_every_call_to_stop() -> None:
     """At any moment."""
     with RedisServer() as server:
         reach = await BestEffortRedis.open(server.url, SteadyClock())
-        client, link = create_redis_client(server.url, "a.setting"), RedisConnection(server.url, "a.setting")
+        client, link = create_redis_client(server.url, "invalid `a.setting`"), WaitingRedis(server.url, "a.setting")
         calls: dict[str, Callable[[], Awaitable[object]]] = {
             "reach": lambda: reach.call(lambda redis: redis.ping()),
             "patiently": lambda: link.call_with_retry(lambda: client.ping()),

@@ -11,7 +11,7 @@ import yaml
 
 from tenax.clock import ManualClock
 from tenax.errors import ConfigError
-from tenax.services.redis_connection import create_redis_client
+from tenax.runtime.redis import create_redis_client
 from tenax.services.scheduler import Seed, SeedScheduler, SendStatus, parse_interval, parse_schedule
 from tenax.services.scheduler.redis_store import RedisSeedQueue
 from tests.e2e.program import environment, tenax

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tenax.runtime.cancellation import cancel_and_wait
+from tenax.runtime.redis import create_redis_client
 from tenax.services.page_fetcher import fetcher as fetcher_module
 from tenax.services.page_fetcher.in_flight import PageFetcherMetrics
 from tenax.services.page_fetcher.redis_queue import RedisQueue
-from tenax.services.redis_connection import create_redis_client
 from tenax.services.wiring import open_page_fetcher
 from tests.hostile.by_hand import Days
 from tests.loops import FAULT_SECONDS
@@ -107,7 +107,7 @@ async def test_redis_unavailable_and_back(
             await until(lambda: lab.is_settled)
     assert all(lab.page(url) is not None for url in urls)
     assert lab.dead == []
-    messages = [record.message for record in caplog.records if record.name == "tenax.services.redis_connection"]
+    messages = [record.message for record in caplog.records if record.name == "tenax.runtime.redis"]
     # Once, or once more when a call in progress hears of the outage only after its end.
     assert messages.count("Redis unavailable, waiting") == messages.count("Redis available again")
     assert messages.count("Redis available again") in (1, 2)

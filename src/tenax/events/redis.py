@@ -6,27 +6,14 @@ starting, events wait in the database, for as long as it takes.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from tenax.errors import ConfigError, SinkError
+from tenax.errors import SinkError
 from tenax.events import encode_page_line
-from tenax.logs import logger
 from tenax.model import Cursor, Event
-from tenax.runtime.cancellation import preserve_cancellation
-from tenax.text.sanitize import mask_server_url, mask_text
+from tenax.runtime.redis import RetryRules, WaitingRedis, close_clients, create_redis_client
 
-if TYPE_CHECKING:
-    from redis.asyncio import Redis
-
-log = logger(__name__)
-
-ANSWER_SECONDS = 15.0
-CONNECT_SECONDS = 5.0
-RETRY_DELAYS_SECONDS = (0.1, 0.5, 1.0, 2.0, 5.0)
-"""Waits between attempts to write to Redis."""
+RETRIES = RetryRules((0.1, 0.5, 1.0, 2.0, 5.0), "Redis unavailable, events queued", retries_all_errors=True)
 MAX_BATCH_BYTES = 4 * 1024 * 1024
 """About how much is sent at once. Redis holds a batch twice, and serves no other client meanwhile."""
 
@@ -41,30 +28,24 @@ class RedisSink:
 
     def __init__(self, url: str, stream: str, with_text: bool, max_entries: int = 0) -> None:
         """`max_entries`: about how many entries the stream keeps; 0: all. Raises `ConfigError` for an invalid URL."""
-        self._redis = _create_client(url)
-        self._masked_url = mask_server_url(url, hides_user=True)
+        self._redis = create_redis_client(url, "invalid `events.redis`", client_name="tenax")
+        self._connection = WaitingRedis(url, "events.redis", RETRIES)
         self._stream = stream
         self._with_text = with_text
         self._max_entries = max_entries or None
-        self._is_away = False
 
     async def open(self, cursor: Cursor, is_behind: bool) -> None:
-        from redis.exceptions import AuthenticationError, RedisError
+        from redis.exceptions import RedisError
 
         try:
-            with preserve_cancellation():
-                kind = await self._redis.type(self._stream)
-        except AuthenticationError as error:
-            raise ConfigError(
-                f"Redis at {self._masked_url} refuses the login: {_error_text(error)}; check `events.redis`"
-            ) from None
+            kind = await self._connection.call_or_refuse(lambda: self._redis.type(self._stream))
         except (RedisError, OSError) as error:
-            self._log_unavailable(error)
+            self._connection.log_outage(error)
             return
         kind = kind.decode() if isinstance(kind, bytes) else kind
         if kind not in ("stream", "none"):
             raise SinkError(
-                f"{self._stream!r} in Redis at {self._masked_url} is not a stream but a {kind}; "
+                f"{self._stream!r} in Redis at {self._connection.masked_url} is not a stream but a {kind}; "
                 "use another events.redis_stream"
             )
 
@@ -74,43 +55,22 @@ class RedisSink:
         return Cursor(seq=events[-1].seq)
 
     async def close(self) -> None:
-        from redis.exceptions import RedisError
-
-        with suppress(RedisError, OSError):  # the connection may be broken
-            await self._redis.aclose()
+        await close_clients(self._redis)
 
     async def _add_entries(self, entries: Sequence[Entry]) -> None:
         """Append all entries or none. Retry until Redis acknowledges them."""
-        from redis.exceptions import RedisError
 
-        tries = 0
-        while True:
-            try:
-                with preserve_cancellation():
-                    async with self._redis.pipeline(transaction=True) as pipe:
-                        for entry in entries:
-                            pipe.xadd(self._stream, entry, maxlen=self._max_entries, approximate=True)
-                        await pipe.execute()
-            except (RedisError, OSError) as error:
-                if tries:  # the first failure may only mean that an idle connection was closed
-                    self._log_unavailable(error)
-                await asyncio.sleep(RETRY_DELAYS_SECONDS[min(tries, len(RETRY_DELAYS_SECONDS) - 1)])
-                tries += 1
-            else:
-                if self._is_away:
-                    self._is_away = False
-                    log.info("Redis available again", redis=self._masked_url)
-                return
+        async def add() -> None:
+            async with self._redis.pipeline(transaction=True) as pipe:
+                for entry in entries:
+                    pipe.xadd(self._stream, entry, maxlen=self._max_entries, approximate=True)
+                await pipe.execute()
+
+        await self._connection.call_with_retry(add)
 
     def _build_entry(self, event: Event) -> Entry:
         line = encode_page_line(event.page, event.seq, self._with_text)
         return {"seq": event.seq, "url": event.page.url.encode("utf-8", "surrogatepass"), "event": line}
-
-    def _log_unavailable(self, error: Exception) -> None:
-        """Log once per outage."""
-        if not self._is_away:
-            self._is_away = True
-            log.warning("Redis unavailable, events queued", redis=self._masked_url, why=_error_text(error))
 
 
 def _split_batches(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
@@ -127,29 +87,3 @@ def _split_batches(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
         size += len(line)
     if portion:
         yield portion
-
-
-def _create_client(url: str) -> Redis:
-    try:
-        from redis.asyncio import Redis
-        from redis.asyncio.retry import Retry
-        from redis.backoff import NoBackoff
-    except ImportError:
-        raise ConfigError('Redis needs an extra: pip install "tenax[redis]"') from None
-    try:
-        return Redis.from_url(
-            url,
-            socket_timeout=ANSWER_SECONDS,
-            socket_connect_timeout=CONNECT_SECONDS,
-            retry=Retry(NoBackoff(), 0),
-            client_name="tenax",
-        )
-    except ValueError:
-        raise ConfigError(
-            f"invalid `events.redis` {mask_server_url(url, hides_user=True)!r}: write it as redis://host:port/number"
-        ) from None
-
-
-def _error_text(error: Exception) -> str:
-    """The message of the error in one line."""
-    return mask_text(str(error) or type(error).__name__).splitlines()[0].rstrip(".")

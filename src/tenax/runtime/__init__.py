@@ -1,1 +1,1 @@
-"""The process: cancellation and resources."""
+"""The process: cancellation, resources, and connections to Redis."""

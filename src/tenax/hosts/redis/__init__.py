@@ -15,10 +15,10 @@ A Redis that was emptied has lost the recent requests. One key stores the time s
 gap. If this key is missing, every host is left alone for its pace, and for as long as a request in flight may take.
 """
 
-from tenax.hosts.redis.connection import BestEffortRedis
 from tenax.hosts.redis.limiter import RedisRateLimiter
 from tenax.hosts.redis.records import RedisHosts
 from tenax.hosts.redis.sharing import Presence, Sharing, VisitedUrls, redis_clock_offset
+from tenax.runtime.redis import BestEffortRedis
 
 __all__ = [
     "BestEffortRedis",

@@ -14,8 +14,8 @@ import msgspec
 from tenax.hosts import Permit
 from tenax.hosts.limiter.process import MIN_RETRY_SECONDS, ProcessRateLimiter
 from tenax.hosts.redis import keys, limiter_shares
-from tenax.hosts.redis.connection import CALL_SECONDS, RETRY_SECONDS, BestEffortRedis
 from tenax.model import Peers
+from tenax.runtime.redis import CALL_SECONDS, RETRY_SECONDS, BestEffortRedis
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

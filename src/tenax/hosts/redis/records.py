@@ -10,8 +10,8 @@ import msgspec
 
 from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import keys
-from tenax.hosts.redis.connection import BestEffortRedis
 from tenax.model import HostRecord, RobotsCopy
+from tenax.runtime.redis import BestEffortRedis
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

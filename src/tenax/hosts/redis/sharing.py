@@ -13,10 +13,10 @@ from tenax.clock import Clock
 from tenax.errors import ConfigError
 from tenax.hosts.records import MemoryHosts
 from tenax.hosts.redis import keys
-from tenax.hosts.redis.connection import BestEffortRedis
 from tenax.hosts.redis.limiter import RedisRateLimiter
 from tenax.hosts.redis.records import RedisHosts
 from tenax.model import Peers
+from tenax.runtime.redis import BestEffortRedis
 from tenax.text.sanitize import mask_server_url
 
 if TYPE_CHECKING:

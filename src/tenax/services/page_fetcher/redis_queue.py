@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 from tenax.config import PageFetcherConfig
 from tenax.errors import ConfigError
 from tenax.hosts.redis import keys
+from tenax.runtime.redis import (
+    ANSWER_SECONDS,
+    WaitingRedis,
+    await_reply,
+    close_clients,
+    create_redis_client,
+)
 from tenax.services.page_fetcher import DeadLetterItem, QueueSizes, QueueWindow, WorkerStatus
 from tenax.services.page_fetcher import redis_scripts as scripts
 from tenax.services.page_fetcher.intake import OriginCache
@@ -26,19 +33,13 @@ from tenax.services.page_fetcher.status import (
     sort_hosts,
     summarize_queue,
 )
-from tenax.services.redis_connection import (
-    ANSWER_SECONDS,
-    RedisConnection,
-    await_reply,
-    close_clients,
-    create_redis_client,
-)
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 
 SETTING_NAME = "page_fetcher.redis_url"
+INVALID_URL = f"invalid `{SETTING_NAME}`"
 TOMBSTONE_TTL_SECONDS = 86_400
 SETTLED_TTL_SECONDS = 86_400
 ATTEMPTS_TTL_SECONDS = 7 * 86_400
@@ -56,7 +57,7 @@ class RedisQueue:
     """Implements `Queue`. Created by `open`."""
 
     def __init__(self, redis: Redis, blocking_redis: Redis, config: PageFetcherConfig, worker: str) -> None:
-        self._connection = RedisConnection(config.redis_url, SETTING_NAME)
+        self._connection = WaitingRedis(config.redis_url, SETTING_NAME)
         self._redis = redis
         self._blocking_redis = blocking_redis
         """A client with its own connection, because a blocking call holds a connection for seconds."""
@@ -85,8 +86,8 @@ class RedisQueue:
     @classmethod
     async def open(cls, config: PageFetcherConfig, worker: str) -> RedisQueue:
         """Raises `ConfigError` if Redis cannot be used as configured."""
-        redis = create_redis_client(config.redis_url, SETTING_NAME)
-        waiting = create_redis_client(config.redis_url, SETTING_NAME, config.poll_timeout_seconds + ANSWER_SECONDS)
+        redis = create_redis_client(config.redis_url, INVALID_URL)
+        waiting = create_redis_client(config.redis_url, INVALID_URL, config.poll_timeout_seconds + ANSWER_SECONDS)
         queue = cls(redis, waiting, config, worker)
         try:
             await queue._connection.call_once(queue._check_types)
@@ -277,9 +278,9 @@ _BATCH_SIZE = 1000
 
 async def read_queue_status(config: PageFetcherConfig) -> QueueStatus:
     """Raises `ConfigError` if Redis cannot be used as configured, or does not answer."""
-    redis = create_redis_client(config.redis_url, SETTING_NAME)
+    redis = create_redis_client(config.redis_url, INVALID_URL)
     try:
-        return await RedisConnection(config.redis_url, SETTING_NAME).call_once(lambda: _read_status(redis, config))
+        return await WaitingRedis(config.redis_url, SETTING_NAME).call_once(lambda: _read_status(redis, config))
     finally:
         await close_clients(redis)
 

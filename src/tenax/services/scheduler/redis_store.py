@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tenax.events import url_hash
-from tenax.services.redis_connection import RedisConnection, close_clients, create_redis_client
+from tenax.runtime.redis import WaitingRedis, close_clients, create_redis_client
 from tenax.services.scheduler import Seed, SendResult, SendStatus
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ return found
 
 
 class RedisSeedQueue:
-    def __init__(self, redis: Redis, connection: RedisConnection, queue: str) -> None:
+    def __init__(self, redis: Redis, connection: WaitingRedis, queue: str) -> None:
         self._redis = redis
         self._connection = connection
         self._queue = queue
@@ -47,7 +47,7 @@ class RedisSeedQueue:
     @classmethod
     async def open(cls, url: str, queue: str) -> RedisSeedQueue:
         """Raises `ConfigError` if Redis cannot be used as configured."""
-        redis, connection = create_redis_client(url, SETTING_NAME), RedisConnection(url, SETTING_NAME)
+        redis, connection = create_redis_client(url, f"invalid `{SETTING_NAME}`"), WaitingRedis(url, SETTING_NAME)
         try:
             await connection.call_once(lambda: redis.exists(queue))
         except BaseException:
