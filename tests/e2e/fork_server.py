@@ -17,6 +17,7 @@ import select
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -49,7 +50,6 @@ class Running(Protocol):
 class Request(NamedTuple):
     """What a child becomes."""
 
-    module: str
     arguments: list[str]
     cwd: str
     env: dict[str, str]
@@ -123,10 +123,13 @@ class ForkServer:
             )
 
     def start(
-        self, module: str, arguments: Sequence[str], cwd: Path | None, env: Mapping[str, str], stdin: int | None = None
+        self, arguments: Sequence[str], cwd: Path | None, env: Mapping[str, str], stdin: int | None = None
     ) -> Forked:
-        """As `python -m module arguments`, in a session of its own. `stdin`: an open file, which the caller closes."""
-        request = json.dumps(Request(module, [*arguments], str(cwd or Path.cwd()), {**env})).encode()
+        """As `python arguments`, in a session of its own: `-m` with a module or `-c` with a program come first.
+
+        `stdin`: an open file, which the caller closes.
+        """
+        request = json.dumps(Request([*arguments], str(cwd or Path.cwd()), {**env})).encode()
         assert len(request) <= MAX_REQUEST_BYTES
         ending, their_ending = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         (out, their_out), (err, their_err) = os.pipe(), os.pipe()
@@ -137,7 +140,7 @@ class ForkServer:
         os.close(their_err)
         pid = ending.recv(100)
         assert pid, f"the server ended: {self._process.communicate()[0].decode()}"
-        return Forked(int(pid), ending, os.fdopen(out), os.fdopen(err))
+        return Forked(int(pid), ending, os.fdopen(out, newline=""), os.fdopen(err, newline=""))
 
     def close(self) -> None:
         self._socket.close()
@@ -211,9 +214,15 @@ def become(request: Request) -> None:
     os.chdir(request.cwd)
     os.environ.clear()
     os.environ.update(request.env)
+    tempfile.tempdir = None  # as the environment says
     sys.path.insert(0, request.cwd)
-    sys.argv = [request.module, *request.arguments]
-    runpy.run_module(request.module, run_name="__main__", alter_sys=True)
+    option, program, *arguments = request.arguments
+    if option == "-m":
+        sys.argv = [program, *arguments]
+        runpy.run_module(program, run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = [option, *arguments]
+        exec(program, {"__name__": "__main__"})
 
 
 if __name__ == "__main__":

@@ -29,15 +29,14 @@ INLINE = ("--set", "pool.processes=0")
 ONE_AFTER_THE_OTHER = """
 import json, sys
 from tenax.cli import main
-codes, marked = [], (sys.stdout, sys.stderr) if "both" in sys.argv else (sys.stdout,)
-for arguments in json.load(sys.stdin):
-    for stream in marked:
+codes = []
+for arguments in json.loads(sys.argv[1]):
+    for stream in (sys.stdout, sys.stderr):
         print(end=chr(0), file=stream, flush=True)
     codes.append(main(arguments))
 print(chr(0), *codes)
 """
-"""Commands in one process. What each prints comes after a NUL; last of all come their exit codes. With `both` what it
-writes to the other stream is marked too."""
+"""Commands in one process. What each prints comes after a NUL, in both streams; last of all come their exit codes."""
 
 Found = TypeVar("Found")
 _started: list[Running] = []
@@ -68,18 +67,22 @@ def start(
     env: Mapping[str, str] | None = None,
     before: Callable[[], None] | None = None,
 ) -> Running:
-    """The program, running in a session of its own, so that a signal can reach it and its readers together.
+    """The program, running in a session of its own, so that a signal can reach it and its readers together."""
+    return _start_python("-m", "tenax", *map(str, arguments), cwd=cwd, env=env, before=before)
 
-    It is forked by a server that has imported it, unless something is to be done `before` it starts, or other modules
-    are to be imported.
-    """
+
+def _start_python(
+    *arguments: str, cwd: Path | None, env: Mapping[str, str] | None, before: Callable[[], None] | None = None
+) -> Running:
+    """Forked by a server that has imported the program, unless something is to be done `before` it starts, or other
+    modules are to be imported."""
     env = env or environment()
     process: Running
     if before is None and env["PYTHONPATH"] == environment()["PYTHONPATH"]:
-        process = _fork_server().start("tenax", list(map(str, arguments)), cwd, env)
+        process = _fork_server().start(arguments, cwd, env)
     else:
         process = subprocess.Popen(
-            command(*arguments),
+            [sys.executable, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -139,24 +142,20 @@ def together(*commands: Sequence[str | Path]) -> list[Ended]:
     return [ended(process) for process in [start(*arguments) for arguments in commands]]
 
 
-def in_turn(*commands: Sequence[str | Path], cwd: Path | None = None) -> list[Ended]:
-    """Several commands, run one after the other where the program is started only once."""
+def in_turn(
+    *commands: Sequence[str | Path],
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    before: Callable[[], None] | None = None,
+) -> list[Ended]:
+    """Several commands, run one after the other in one process."""
     words = json.dumps([[str(word) for word in arguments] for arguments in commands])
-    answer = subprocess.run(
-        [sys.executable, "-c", ONE_AFTER_THE_OTHER, "both"],
-        input=words,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-        env=environment(),
-        timeout=DEADLINE_SECONDS,
-    )
-    assert answer.returncode == 0, answer
-    _, *prints, codes = answer.stdout.split("\0")
-    said, *errors = answer.stderr.split("\0")
-    assert said == "", answer
-    return [Ended(int(code), out, err) for code, out, err in zip(codes.split(), prints, errors, strict=True)]
+    code, output, errors = ended(_start_python("-c", ONE_AFTER_THE_OTHER, words, cwd=cwd, env=env, before=before))
+    assert code == 0, errors
+    _, *prints, codes = output.split("\0")
+    said, *complaints = errors.split("\0")
+    assert said == "", errors
+    return [Ended(int(code), out, err) for code, out, err in zip(codes.split(), prints, complaints, strict=True)]
 
 
 def in_one_process(*commands: Sequence[str | Path], cwd: Path | None = None) -> list[str]:
@@ -213,7 +212,7 @@ def serving(site: Site, log: Path, port: int = 0) -> Iterator[Demo]:
         *("--behaviours", site.behaviours, "--log", str(log), "--port", str(port)),
     ]
     stdin, until_closed = os.pipe()
-    process = _fork_server().start("tenax.demo", options, None, environment(), stdin)
+    process = _fork_server().start(["-m", "tenax.demo", *options], None, environment(), stdin)
     os.close(stdin)
     try:
         yield Demo(site, tuple(json.loads(process.stdout.readline())["origins"]), log)

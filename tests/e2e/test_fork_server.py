@@ -47,7 +47,7 @@ def test_a_process_has_what_one_that_is_started_has(tmp_path: Path) -> None:
         cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, start_new_session=True,
     )  # fmt: skip
     server = ForkServer(environment())
-    forked = server.start("probe", ["two words", ""], tmp_path, env)
+    forked = server.start(["-m", "probe", "two words", ""], tmp_path, env)
     assert (*forked.communicate(), forked.wait()) == (plain.stdout, plain.stderr, plain.returncode)
     server.close()
     assert plain.returncode == 9

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.program import INLINE, Ended, ended, start, stored, tenax, until
+from tests.e2e.program import INLINE, Ended, ended, in_turn, start, stored, tenax, until
 from tests.site.robots import page, rules
 from tests.site.server import Exchange, Site
 
@@ -59,12 +59,9 @@ async def crawled(out: Path) -> list[str]:
 
 def answers_in_full(out: Path, pages: list[str]) -> None:
     before = sorted(out.iterdir())
-    status = asked(out, "status", "--json")
-    assert status.code == 0, status
-    assert json.loads(status.out)["pages"] == len(pages)
-    export = asked(out, "export")
-    assert sorted(json.loads(line)["url"] for line in export.out.splitlines()) == pages, export
-    for words in (
+    questions = (
+        ("status", "--json"),
+        ("export",),
         ("explain", pages[1]),
         ("links", "--from", pages[0]),
         ("links", "--to", pages[0]),
@@ -72,9 +69,13 @@ def answers_in_full(out: Path, pages: list[str]) -> None:
         ("dead-letters", "list"),
         ("status", "--schedule"),
         ("db", "check"),
-    ):
-        answer = asked(out, *words)
+    )
+    answers = in_turn(*((*words, "--dir", out) for words in questions), before=without_rights)
+    for words, answer in zip(questions, answers, strict=True):
         assert (answer.code, answer.err) == (0, ""), (words, answer)
+    status, export, *_ = answers
+    assert json.loads(status.out)["pages"] == len(pages)
+    assert sorted(json.loads(line)["url"] for line in export.out.splitlines()) == pages, export
     assert sorted(out.iterdir()) == before, "nothing was written"
 
 

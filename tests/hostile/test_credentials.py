@@ -13,7 +13,7 @@ import pytest
 
 import tenax
 from tenax.fetch.proxies import ProxyScheme
-from tests.e2e.program import ONE_AFTER_THE_OTHER, environment
+from tests.e2e.program import environment, in_turn
 from tests.hostile.asking import explained
 from tests.hostile.crawling import Settings, config_for, crawl
 from tests.site.hostile import EVERY_END, hub, moves, page, serves
@@ -108,13 +108,8 @@ async def test_proxy_authorization_never_reaches_an_origin(
 
 async def said(commands: Sequence[Sequence[str]], cwd: Path) -> list[str]:
     """What each command writes to either stream, all of them in one process, while the sites of this test serve."""
-    running = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", ONE_AFTER_THE_OTHER, cwd=cwd, env=environment(TMPDIR=str(cwd), PYTHONUNBUFFERED="1"),
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
-    out, _ = await running.communicate(json.dumps(commands).encode())
-    assert running.returncode == 0, out.decode()
-    return out.decode().split("\0")[1:-1]
+    answers = await asyncio.to_thread(in_turn, *commands, cwd=cwd, env=environment(TMPDIR=str(cwd)))
+    return [answer.err + answer.out for answer in answers]
 
 
 def secrets_in(directory: Path, *secrets: str) -> list[str]:

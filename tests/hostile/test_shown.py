@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.e2e.program import ONE_AFTER_THE_OTHER, environment
+from tests.e2e.program import environment, in_turn
 from tests.hostile.crawling import crawl
 from tests.site.hostile import hub, page, serves
 from tests.site.server import Site
@@ -21,15 +21,9 @@ CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 async def said(commands: Sequence[Sequence[str]], cwd: Path) -> list[str]:
     """What each command writes to either stream, all of them in one process, while the sites of this test serve."""
-    running = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", ONE_AFTER_THE_OTHER, cwd=cwd, env=environment(TMPDIR=str(cwd), PYTHONUNBUFFERED="1"),
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
-    out, _ = await running.communicate(json.dumps(commands).encode())
-    assert running.returncode == 0, out.decode()
-    *texts, codes = out.decode().split("\0")[1:]
-    assert set(codes.split()) == {"0"}, out.decode()
-    return texts
+    answers = await asyncio.to_thread(in_turn, *commands, cwd=cwd, env=environment(TMPDIR=str(cwd)))
+    assert {answer.code for answer in answers} == {0}, answers
+    return [answer.err + answer.out for answer in answers]
 
 
 async def test_pages_jsonl_has_a_line_a_page_for_every_reader_and_says_the_same_as_export(tmp_path: Path) -> None:
