@@ -44,7 +44,7 @@ C_ONLY = {
     "the C library": ("_POSIX_C_SOURCE",),
     "derived from generated constants": ("PAGE_HINT_NUMBERS", "EXCESS_BLOCK", "FINGERPRINT_BYTES", "CHARS"),
     "derived from limits of Python": ("MAX_FRAGMENT_CHARS",),
-    "marks of a table in the same file": ("FIRST", "NO_MARK", "META_CONTENT", "LINK_REL"),
+    "marks of a table in the same file": ("FIRST", "NO_MARK"),
     "our own numbers of tags and attributes, and room for them": (
         *("TAG_unknown", "FIRST_TAG", "NAME_NONE", "LONGEST_NAME", "MAX_NODES", "SEEN_NAMES", "NAME_DISTANCE"),
         "SEEN_CLASSES",
@@ -79,19 +79,39 @@ def as_key(word: str) -> int:
     return int(word) if word.isdecimal() else tag_number(word)
 
 
+def as_in_c(value: Any) -> Any:
+    """With numbers instead of characters, and with the names that attributes have in C."""
+    match value:
+        case dict():
+            return {key: as_in_c(item) for key, item in value.items()}
+        case tuple():
+            return tuple(enumerator("NAME", item) if isinstance(item, str) else item for item in value)
+        case str():
+            return ord(value)
+    return value
+
+
+def parse_item(text: str) -> object:
+    if text.strip().startswith("NAME_"):
+        return text.strip()
+    value = ast.literal_eval(text.strip())
+    return value.encode("latin-1") if isinstance(value, str) else value
+
+
 def value_in_c(name: str) -> object:
-    """The value of a constant in the header, as Python has it."""
+    """The value of a constant in the header, see `as_in_c`."""
     if table := DEFINES.get(f"EACH_{name}(ENTRY)"):
         rows = entries(table)
         if len(rows[0]) == 1:
             return frozenset(as_key(key) for (key,) in rows)
-        return {as_key(key): ast.literal_eval(item) for key, item in rows}
+        found = {as_key(key): tuple(map(parse_item, items)) for key, *items in rows}
+        return {key: items if isinstance(items[0], str) else items[0] for key, items in found.items()}
     written = DEFINES[name]
     if written.startswith("{"):
-        items = ast.literal_eval(f"({written[1:-1]},)")
+        items = tuple(map(parse_item, written[1:-1].split(",")))
         assert int(DEFINES[f"{name}_COUNT"]) == len(items)
-        return tuple(item.encode("latin-1") if isinstance(item, str) else item for item in items)
-    return ast.literal_eval(written)
+        return items
+    return parse_item(written)
 
 
 ALL = [(module, name) for module, names in CONSTANTS.items() for name in names]
@@ -101,7 +121,7 @@ ALL = [(module, name) for module, names in CONSTANTS.items() for name in names]
 def test_constant_equals_that_of_python(module: str, name: str) -> None:
     expected = getattr(import_module(module), name)
     assert real_value(make_constants.evaluate(module, name)) == expected
-    assert value_in_c(constant_name(module, name)) == (ord(expected) if isinstance(expected, str) else expected)
+    assert value_in_c(constant_name(module, name)) == as_in_c(expected)
 
 
 @pytest.mark.parametrize(("module", "name"), ENUMS, ids=ENUMS.values())

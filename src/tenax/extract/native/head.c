@@ -13,15 +13,12 @@ typedef struct {
     uint32_t names[MAX_METADATA_ATTRIBUTES];
 } MetadataAttributes;
 
-enum { META_CONTENT = 0 };
-enum { LINK_REL = 0, LINK_HREF = 1 };
+#define NAMES(tag, ...) {TAG_##tag, sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), {__VA_ARGS__}},
 static const MetadataAttributes METADATA_ATTRIBUTES[] = {
-    {TAG_base, 1, {NAME_href}},
-    {TAG_link, 3, {NAME_rel, NAME_href, NAME_type}},
-    {TAG_meta, 5, {NAME_content, NAME_name, NAME_property, NAME_itemprop, NAME_http_equiv}},
-    {TAG_script, 1, {NAME_type}},
+    EACH_DOM_METADATA_ATTRIBUTES(NAMES)
     {TAG_title, 0, {NAME_NONE}},
 };
+#undef NAMES
 
 /* The attributes of one element, in the order of its names. */
 typedef struct {
@@ -63,10 +60,29 @@ static Text first_text(const Node *node)
     return child != NULL ? node_text(child) : (Text){NULL, 0};
 }
 
+/* The index of an attribute among those of its element. */
+static uint32_t index_of(const MetadataElement *element, uint32_t name)
+{
+    uint32_t n = 0;
+    while (n + 1 < element->spec->count && element->spec->names[n] != name)
+        n++;
+    return n;
+}
+
+static Text value_named(const MetadataElement *element, uint32_t name)
+{
+    return element->values[index_of(element, name)];
+}
+
+static bool has_named(const MetadataElement *element, uint32_t name)
+{
+    return element->is_there[index_of(element, name)];
+}
+
 static bool is_named(const MetadataElement *meta)
 {
-    for (uint32_t n = META_CONTENT + 1; n < meta->spec->count; n++)
-        if (meta->values[n].size > 0)
+    for (uint32_t n = 0; n < meta->spec->count; n++)
+        if (meta->spec->names[n] != NAME_content && meta->values[n].size > 0)
             return true;
     return false;
 }
@@ -83,11 +99,11 @@ static bool is_needed(MetadataElement *element, HeadState *state)
 {
     switch (element->spec->tag) {
     case TAG_meta:
-        return element->values[META_CONTENT].size > 0 && is_named(element);
+        return value_named(element, NAME_content).size > 0 && is_named(element);
     case TAG_link:
-        return element->is_there[LINK_HREF] && is_relation_needed(element->values[LINK_REL]);
+        return has_named(element, NAME_href) && is_relation_needed(value_named(element, NAME_rel));
     case TAG_base:
-        if (state->has_base || !element->is_there[0])
+        if (state->has_base || !has_named(element, NAME_href))
             return false;
         return state->has_base = true;
     case TAG_title:
@@ -96,7 +112,8 @@ static bool is_needed(MetadataElement *element, HeadState *state)
             return false;
         return state->has_title = true;
     default:
-        if (state->scripts == HEAD_MAX_SCRIPTS || !contains_ignoring_case(element->values[0], "ld+json"))
+        if (state->scripts == HEAD_MAX_SCRIPTS ||
+            !contains_ignoring_case(value_named(element, NAME_type), "ld+json"))
             return false;
         element->text = first_text(element->node);
         state->scripts += element->text.size > 0;

@@ -4,8 +4,9 @@ Limits, weights, tag tables and the order of features are written once, in Pytho
 library, because this runs before anything is installed: the assignments are read from the source and evaluated.
 
 The name in C is that of the module and that in Python: `_MIN_TITLE_CHARS` of `layout` is `LAYOUT_MIN_TITLE_CHARS`. A
-number or a single character becomes a number, a tuple becomes an initializer and its length. A table by tag, or a set,
-becomes a macro that applies another one to each entry: `#define EACH_TREE_KINDS(ENTRY) ENTRY(a, 3) …`.
+number or a single character becomes a number, the name of an attribute its number in `dom.h`, a tuple an initializer
+and its length. A table by tag, or a set, becomes a macro that applies another one to each entry:
+`#define EACH_TREE_KINDS(ENTRY) ENTRY(a, 3) …`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ CONSTANTS: Final[Mapping[str, tuple[str, ...]]] = {
         *("MIN_ABSTRACT_CHARS", "MAX_ABSTRACT_CHARS", "_STRICTNESS", "_MAX_PROFILE_CHARS", "_MIN_SHOWN_SHARE"),
         *("_MIN_UNCOMMENTED_SHARE", "_LIKELY_SCORE", "_TINY_PAGE_BLOCKS", "_CERTAIN_SCORE"),
     ),
-    "tenax.extract.html.dom": ("MAX_HEADINGS", "MIN_VISIBLE_CHARS", "MIN_NOSCRIPT_CHARS"),
+    "tenax.extract.html.dom": ("METADATA_ATTRIBUTES", "MAX_HEADINGS", "MIN_VISIBLE_CHARS", "MIN_NOSCRIPT_CHARS"),
     "tenax.extract.html.head": ("_MAX_SCRIPTS", "_MAX_DATE_NAME_LETTERS"),
     "tenax.extract.html.links": ("MAX_LINKS", "MAX_HREF_CHARS", "MAX_TEXT_CHARS", "MAX_REL_CHARS", "_MAX_FRAGMENTS"),
     "tenax.extract.html.text_limit": ("MIN_TEXT_CHARS",),
@@ -72,7 +73,7 @@ CONSTANTS: Final[Mapping[str, tuple[str, ...]]] = {
         *("_LINES_AFTER_TITLE", "_LINES_BEFORE_TITLE", "_MAX_LINE_CHARS", "_CUT_LINE_CHARS", "_MAX_DATE_LINE_CHARS"),
         *("_MAX_LONE_DATES", "_NEARBY_CHARS", "_MAX_TEXT_CHARS", "_MAX_TITLE_MATCHES"),
     ),
-    "tenax.extract.metadata.images": ("MAX_HREF_CHARS", "SMALL_PIXELS", "_MAX_SIZE_DIGITS"),
+    "tenax.extract.metadata.images": ("_SOURCE_ATTRIBUTES", "MAX_HREF_CHARS", "SMALL_PIXELS", "_MAX_SIZE_DIGITS"),
     "tenax.extract.native.packed_tables": ("_VALUE_SIGN",),
     "tenax.model.results": ("NOFOLLOW_LINK", "IN_ARTICLE_LINK"),
     "tenax.text.fingerprint": (
@@ -176,12 +177,12 @@ def header() -> str:
 
 def _define(name: str, value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
-        yield from _define_table(name, (f"ENTRY({key}, {_literal(item)})" for key, item in value.items()))
+        yield from _define_table(name, (f"ENTRY({key}, {_literals(item)})" for key, item in value.items()))
     elif isinstance(value, frozenset):
         yield from _define_table(name, (f"ENTRY({item})" for item in sorted(value)))
     elif isinstance(value, tuple):
         yield f"#define {name}_COUNT {len(value)}"
-        yield from _continue(f"#define {name} {{{', '.join(map(_literal, value))}}}")
+        yield from _continue(f"#define {name} {{{_literals(value)}}}")
     else:
         yield f"#define {name} {_literal(value)}"
 
@@ -198,6 +199,10 @@ def _continue(text: str) -> Iterator[str]:
     yield last.replace("\0", " ")
 
 
+def _literals(value: object) -> str:
+    return ", ".join(map(_literal, value if isinstance(value, tuple) else (value,)))
+
+
 def _literal(value: object) -> str:
     match value:
         case bool() | Tag():
@@ -206,10 +211,12 @@ def _literal(value: object) -> str:
             return repr(value) if value >= 0 else f"({value!r})"
         case str() if len(value) == 1:
             return hex(ord(value))
+        case str():
+            return enumerator("NAME", value)
         case bytes():
             # Octal, because a hexadecimal escape in C has no end.
             return '"' + "".join(f"\\{byte:03o}" for byte in value) + '"'
-    raise TypeError(f"no number, character or bytes: {value!r}")
+    raise TypeError(f"neither a number nor a text: {value!r}")
 
 
 if __name__ == "__main__":

@@ -3,19 +3,19 @@
 #include "markdown.h"
 #include "unicode.h"
 
-/* Attributes for the URL of an image, in order of preference. */
-static const uint32_t SOURCES[] = {NAME_src, NAME_data_src, NAME_data_lazy_src, NAME_data_original, NAME_data_url};
-#define SOURCE_COUNT (sizeof SOURCES / sizeof *SOURCES)
+static const uint32_t SOURCES[] = IMAGES_SOURCE_ATTRIBUTES;
 
 typedef struct {
     bool has_alt;
-    Text alt, width, height, sources[SOURCE_COUNT];
+    Text alt, width, height, sources[IMAGES_SOURCE_ATTRIBUTES_COUNT];
 } ImageAttributes;
 
 static ImageAttributes read_image_attributes(const Node *image)
 {
     static const Text NONE = {(const uint8_t *)"", 0};
-    ImageAttributes attributes = {false, NONE, NONE, NONE, {NONE, NONE, NONE, NONE, NONE}};
+    ImageAttributes attributes = {false, NONE, NONE, NONE, {NONE}};
+    for (uint32_t n = 0; n < IMAGES_SOURCE_ATTRIBUTES_COUNT; n++)
+        attributes.sources[n] = NONE;
     for EACH_ATTRIBUTE(image, one) {
         Text value = one->at != NULL ? value_of(one) : NONE;
         if (one->name == NAME_alt) {
@@ -26,7 +26,7 @@ static ImageAttributes read_image_attributes(const Node *image)
         } else if (one->name == NAME_height) {
             attributes.height = value;
         } else {
-            for (uint32_t n = 0; n < SOURCE_COUNT; n++)
+            for (uint32_t n = 0; n < IMAGES_SOURCE_ATTRIBUTES_COUNT; n++)
                 if (one->name == SOURCES[n])
                     attributes.sources[n] = value;
         }
@@ -72,7 +72,7 @@ static bool is_decoration(Arena *arena, Text href)
 
 static Text first_source(const ImageAttributes *attributes)
 {
-    for (uint32_t n = 0; n < SOURCE_COUNT; n++) {
+    for (uint32_t n = 0; n < IMAGES_SOURCE_ATTRIBUTES_COUNT; n++) {
         Text href = strip_text(attributes->sources[n]);
         /* Lazy-loaded images have a small data: URL as placeholder. */
         if (href.size && !begins_with(href.at, href.at + href.size, "data:") &&
