@@ -7,16 +7,16 @@ the task; the count itself is not stored.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from tenax.database import Similarity, rows
+from tenax.database import Admission, Similarity, rows
 from tenax.database.rows import milliseconds, url_origin
 from tenax.database.schedule import Entry
 from tenax.database.visit_rows import Effects, PendingVisit
-from tenax.model import LINK_STEPS, SECONDS_PER_POINT, Candidate, in_link_points, limit_refusals
+from tenax.model import LINK_STEPS, SECONDS_PER_POINT, Candidate, Source, in_link_points, limit_refusals
 
 
 class WriteRules(NamedTuple):
@@ -173,6 +173,26 @@ MAX_HOST_IDS = 200_000
 HOSTS_BUDGET = "hosts_per_domain"
 
 
+class UrlCache:
+    """URLs that the database surely has: the latest, and those before them."""
+
+    def __init__(self) -> None:
+        self.urls: set[str] = set()
+        self.older: set[str] = set()
+
+    def __contains__(self, url: str) -> bool:
+        return url in self.urls or url in self.older
+
+    def update(self, urls: Iterable[str]) -> None:
+        if len(self.urls) > MAX_KNOWN_URLS:
+            self.older, self.urls = self.urls, set()
+        self.urls.update(urls)
+
+    def discard(self, url: str) -> None:
+        """Forget a URL that was added last, because it is not in the database after all."""
+        self.urls.discard(url)
+
+
 class Batch(NamedTuple):
     """Candidates that are proposed together: by a visit, or outside of a visit."""
 
@@ -198,6 +218,54 @@ def visit_batches(visits: Sequence[PendingVisit], effects: Effects) -> list[Batc
             visits, effects.candidates, effects.record_ids, effects.link_counts, strict=True
         )
     ]
+
+
+class NewCandidate(NamedTuple):
+    """A candidate that is not cached as known, and the number of its batch."""
+
+    batch_number: int
+    candidate: Candidate
+
+
+def select_unknown(
+    batches: Sequence[Batch], known_urls: UrlCache, in_links: InLinks, other_known: Set[str] = frozenset()
+) -> tuple[list[NewCandidate], LinkCounts]:
+    """The candidates that are not cached as known, in order, and the link counts."""
+    linked = in_links.sum_link_counts(batch.link_counts for batch in batches)
+    unknown: list[NewCandidate] = []
+    known, known_before = known_urls.urls, known_urls.older
+    for number, batch in enumerate(batches):
+        for candidate in batch.candidates:
+            url = candidate.url
+            is_known = url in known or url in known_before or url in other_known
+            if batch.is_first_visit and candidate.source is Source.LINK and (not is_known or url in in_links):
+                linked[url] = linked.get(url, 0) + 1
+            if not is_known:
+                unknown.append(NewCandidate(number, candidate))
+    return unknown, linked
+
+
+def build_admissions(
+    batches: Sequence[Batch], admitted: Mapping[int, int], refused: Sequence[Mapping[str, int]]
+) -> list[Admission]:
+    """The result of each batch. `admitted` counts the new tasks by the number of their batch."""
+    return [
+        Admission(
+            admitted.get(number, 0),
+            len(batch.candidates) - admitted.get(number, 0) - sum(reasons.values()),
+            {**reasons},
+        )
+        for number, (batch, reasons) in enumerate(zip(batches, refused, strict=True))
+    ]
+
+
+def admission_tally(entries: Sequence[Entry], refused: Sequence[Mapping[str, int]]) -> Counter[str]:
+    """The new tasks, by source too, and the refusals by reason."""
+    tally = Counter({"admitted": len(entries)})
+    tally.update(count_by_source(entries))
+    for reasons in refused:
+        tally.update({f"refusal:{reason}": count for reason, count in reasons.items()})
+    return tally
 
 
 def build_entry(

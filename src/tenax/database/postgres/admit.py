@@ -4,37 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from itertools import chain
 from typing import NamedTuple
 
 from tenax.database import Admission, rows
 from tenax.database.admission import (
     HOSTS_BUDGET,
     MAX_HOST_IDS,
-    MAX_KNOWN_URLS,
     AdmissionRate,
     Batch,
     InLinks,
     LinkCounts,
     LoadedKeys,
     Move,
+    NewCandidate,
+    UrlCache,
+    admission_tally,
+    build_admissions,
     build_entry,
-    count_by_source,
     cut_off_rows,
+    select_unknown,
 )
 from tenax.database.postgres.connection import Connection
 from tenax.database.postgres.schema import queries, write_rows
 from tenax.database.schedule import Entry
-from tenax.model import Budget, Candidate, Source
+from tenax.model import Budget, Candidate
 
 HostKey = tuple[int, int]
 """A host and a key: that of a URL in `seen`, or that of a budget in `budget` (host 0 for budgets of hosts)."""
-
-
-class NewCandidate(NamedTuple):
-    """A candidate that is not cached as known, and the number of its batch."""
-
-    batch_number: int
-    candidate: Candidate
 
 
 class WindowState(NamedTuple):
@@ -77,17 +74,12 @@ class Admitter:
         self._url_key = url_key
         self._admission_rate = admission_rate
         self._host_ids: dict[str, int] = {}
-        self._known_urls: set[str] = set()
-        self._older_known_urls: set[str] = set()
+        self._known_urls = UrlCache()
         self._in_links = InLinks()
 
     def unknown_candidates(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         """Candidates that are not cached as known."""
-        return [
-            candidate
-            for candidate in candidates
-            if candidate.url not in self._known_urls and candidate.url not in self._older_known_urls
-        ]
+        return [candidate for candidate in candidates if candidate.url not in self._known_urls]
 
     async def admit(
         self,
@@ -99,7 +91,8 @@ class Admitter:
     ) -> AdmitResult:
         """Admit candidates. Call inside of a transaction. `filter_hits` are URLs that a filter knows."""
         refused: list[Counter[str]] = [Counter() for _ in batches]
-        candidates, at_unknown_hosts, linked = self._select_unknown(batches, filter_hits)
+        unknown, linked = select_unknown(batches, self._known_urls, self._in_links, filter_hits)
+        candidates, at_unknown_hosts = self._split_by_host(unknown)
         host_ids, new_hosts = await self._ensure_hosts(db, at_unknown_hosts, refused, now)
         for one in at_unknown_hosts:
             host_id = host_ids.get(one.candidate.origin)
@@ -124,17 +117,10 @@ class Admitter:
         moves = self._in_links.plan_moves(linked, self._host_ids, self._url_key, window.loaded_keys, now)
         moved = await self._move_tasks(db, moves)
         admitted = Counter(one.batch_number for one in new.values())
-        tally = Counter({"admitted": len(arrivals), "waiting": len(arrivals), "hosts": len(new_hosts)})
-        tally.update(count_by_source(entry for _, entry in arrivals))
-        for reasons in refused:
-            tally.update({f"refusal:{reason}": count for reason, count in reasons.items()})
+        tally = admission_tally([entry for _, entry in arrivals], refused)
+        tally.update({"waiting": len(arrivals), "hosts": len(new_hosts)})
         await write_rows(db, "cut_off_add", sorted(cut_off_rows(batches, refused)))
-        admissions = [
-            Admission(count, len(batch.candidates) - count - reasons.total(), dict(reasons))
-            for batch, count, reasons in zip(
-                batches, (admitted[number] for number in range(len(batches))), refused, strict=True
-            )
-        ]
+        admissions = build_admissions(batches, admitted, refused)
         known = [one.candidate for host_key, one in candidates.items() if host_key not in over]
         return AdmitResult(
             admissions, arrivals, [one.candidate.url for one in new.values()], known=known, filter_hits=filter_hits,
@@ -144,10 +130,7 @@ class Admitter:
 
     def on_commit(self, result: AdmitResult) -> None:
         """Cache the URLs and hosts of a committed transaction."""
-        if len(self._known_urls) > MAX_KNOWN_URLS:
-            self._older_known_urls, self._known_urls = self._known_urls, set()
-        self._known_urls.update(candidate.url for candidate in result.known)
-        self._known_urls.update(result.filter_hits)
+        self._known_urls.update(chain((candidate.url for candidate in result.known), result.filter_hits))
         if len(self._host_ids) > MAX_HOST_IDS:
             self._host_ids.clear()
         self._host_ids.update(result.host_ids)
@@ -161,31 +144,17 @@ class Admitter:
         for url in urls:
             self._in_links.forget(url)
 
-    def _select_unknown(
-        self, batches: Sequence[Batch], filter_hits: Set[str]
-    ) -> tuple[dict[HostKey, NewCandidate], list[NewCandidate], LinkCounts]:
-        """Candidates that are not cached as known: those at cached hosts, each once, and the others; and the link
-        counts."""
-        in_links = self._in_links
-        linked = in_links.sum_link_counts(batch.link_counts for batch in batches)
+    def _split_by_host(self, unknown: Iterable[NewCandidate]) -> tuple[dict[HostKey, NewCandidate], list[NewCandidate]]:
+        """The candidates at cached hosts, each once, and the others."""
         candidates: dict[HostKey, NewCandidate] = {}
         at_unknown_hosts: list[NewCandidate] = []
-        known, known_before = self._known_urls, self._older_known_urls
-        host_ids, url_key = self._host_ids, self._url_key
-        for number, batch in enumerate(batches):
-            for candidate in batch.candidates:
-                url = candidate.url
-                is_known = url in known or url in known_before or url in filter_hits
-                if batch.is_first_visit and candidate.source is Source.LINK and (not is_known or url in in_links):
-                    linked[url] = linked.get(url, 0) + 1
-                if is_known:
-                    continue
-                host_id = host_ids.get(candidate.origin)
-                if host_id is None:
-                    at_unknown_hosts.append(NewCandidate(number, candidate))
-                else:
-                    candidates.setdefault((host_id, url_key(url)), NewCandidate(number, candidate))
-        return candidates, at_unknown_hosts, linked
+        for one in unknown:
+            host_id = self._host_ids.get(one.candidate.origin)
+            if host_id is None:
+                at_unknown_hosts.append(one)
+            else:
+                candidates.setdefault((host_id, self._url_key(one.candidate.url)), one)
+        return candidates, at_unknown_hosts
 
     # -- hosts ----------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
--- Every statement the PostgreSQL database runs, named. Loaded by `schema.queries`.
+-- The named statements of the PostgreSQL database, besides those in `database/queries.sql`. Loaded by `schema.queries`.
 --
 -- Rows are passed as arrays, one per column. Rows that other workers may use are sorted, and locks are taken in one
 -- order by everyone: worker, own tasks and hosts, budgets of hosts, new hosts, seen, budgets, hosts of others, tally,
@@ -370,10 +370,6 @@ INSERT INTO content (id, at, page, body) SELECT * FROM unnest($1::bigint[], $2::
 INSERT INTO link (record_id, packed) SELECT * FROM unnest($1::bigint[], $2::bytea[])
 ON CONFLICT (record_id) DO UPDATE SET packed = excluded.packed;
 
--- name: link_get
-SELECT l.packed FROM host h JOIN record r ON r.host_id = h.id JOIN link l ON l.record_id = r.id
-WHERE h.origin = $1 AND r.key = $2;
-
 -- name: links_after
 -- Of pages; with true as the second value, also of sitemaps and feeds.
 SELECT h.origin || r.path, h.origin, l.packed, l.record_id, r.depth, coalesce(r.url_list, '')
@@ -402,10 +398,6 @@ ORDER BY r.id;
 
 -- name: parked_counts
 SELECT split_part(error_message, ':', 1), count(*) FROM record WHERE state = 'parked' GROUP BY 1;
-
--- name: redirects_after
-SELECT r.id, h.origin || r.path, r.depth, r.error_message FROM record r JOIN host h ON h.id = r.host_id
-WHERE r.state = 'parked' AND r.id > $1 AND r.error_message LIKE 'redirect:%' ORDER BY r.id LIMIT $2;
 
 -- name: redirects_settle
 UPDATE record SET state = 'settled' WHERE id = ANY($1::bigint[]) AND state = 'parked' RETURNING id;
@@ -461,17 +453,6 @@ SELECT seq FROM outbox_end;
 -- name: cursor_begin
 INSERT INTO cursor (sink, seq, position) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING;
 
--- name: cursor_get
-SELECT seq, position FROM cursor WHERE sink = $1;
-
--- name: cursors
-SELECT sink, seq, position FROM cursor;
-
--- name: cursor_put
--- Never moves back: for a moment two processes may believe that they lead.
-INSERT INTO cursor (sink, seq, position) VALUES ($1, $2, $3)
-ON CONFLICT (sink) DO UPDATE SET seq = excluded.seq, position = excluded.position WHERE cursor.seq <= excluded.seq;
-
 -- name: leader_lock_is_free
 -- Released when the statement ends, so that checking takes the leadership from nobody.
 SELECT pg_try_advisory_xact_lock($1);
@@ -504,40 +485,15 @@ WITH gone AS (DELETE FROM tally WHERE worker_id = ANY($1::bigint[]) RETURNING na
 INSERT INTO tally AS t (worker_id, name, count) SELECT 0, name, sum(count) FROM gone GROUP BY name ORDER BY name
 ON CONFLICT (worker_id, name) DO UPDATE SET count = t.count + excluded.count;
 
--- name: meta_get
-SELECT value FROM meta WHERE name = $1;
-
--- name: meta_put
-INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
-
 -- name: meta_swap
 -- Only if the value is as expected, NULL for absent; returns whether it was.
 WITH changed AS (UPDATE meta SET value = $3::bytea WHERE name = $1::text AND value = $2::bytea RETURNING 1),
 made AS (INSERT INTO meta (name, value) SELECT $1, $3 WHERE $2 IS NULL ON CONFLICT DO NOTHING RETURNING 1)
 SELECT count(*) = 1 FROM (SELECT FROM changed UNION ALL SELECT FROM made) done;
 
--- name: meta_begin
-INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING;
-
--- name: record_get
-SELECT r.*, h.origin AS origin FROM record r JOIN host h ON h.id = r.host_id WHERE r.host_id = $1 AND r.key = $2;
-
--- name: record_url
-SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.id = $1;
-
--- name: content_get
-SELECT page, body FROM content WHERE id = $1;
-
 -- name: due_task_counts
 SELECT count(*) FILTER (WHERE due <= $1), count(*) FILTER (WHERE due <= $2), count(*) FILTER (WHERE due <= $3),
        count(*) FILTER (WHERE due <= $4), count(*) FROM queue;
-
--- name: due_tasks
--- The first tasks of all hosts, with the details of their last visits.
-SELECT h.origin || q.path, q.due, q.rank, q.source,
-       (SELECT v.detail FROM record r JOIN visit v ON v.id = r.last_visit WHERE r.id = q.record_id)
-FROM (SELECT * FROM queue ORDER BY due, host_id, rank, key LIMIT $1) q JOIN host h ON h.id = q.host_id
-ORDER BY q.due, h.id, q.rank, q.key;
 
 -- name: queue_size
 -- The approximate number of waiting tasks, without counting them.
@@ -582,11 +538,6 @@ WHERE r.id > $1 AND r.content_id IS NOT NULL
   AND ($6::text IS NULL OR h.origin || r.path ~ $6)
   AND ($7::float8 IS NULL OR r.fetched_at >= $7)
 ORDER BY r.id LIMIT $8;
-
--- name: dead_letters
-SELECT r.*, h.origin AS origin,
-       (SELECT vh.origin || v.path FROM record v JOIN host vh ON vh.id = v.host_id WHERE v.id = r.via) AS via_url
-FROM record r JOIN host h ON h.id = r.host_id WHERE r.state = 'dead' AND r.id > $1 ORDER BY r.id LIMIT $2;
 
 -- name: replay
 -- Queues the next dead letters by id: all, or those with given URLs or with causes that begin with a given text;
@@ -633,9 +584,6 @@ WHERE id > $1 AND id <= $2 AND state = 'settled' AND last_visit_at <= $3
   AND (content_id IS NOT NULL OR url_list <> '' OR (http_status IN (404, 410) AND source NOT IN (6, 7)))
 RETURNING host_id, (3 - priority)::smallint, discovered_at, key, path, depth, source, discovered_at, via, 0, id, chain,
           (CASE WHEN url_list IS NOT NULL THEN 16 END)::smallint;
-
--- name: round_begin
-UPDATE tally SET count = 0 WHERE name = 'pages_this_round';
 
 -- name: now
 SELECT extract(epoch FROM clock_timestamp())::float8;

@@ -36,8 +36,8 @@ CLOCK_SAMPLES = 8
 
 @cache
 def queries() -> dict[str, str]:
-    """The statements of `queries.sql` by name."""
-    return load_statements("tenax.database.postgres")
+    """The statements by name."""
+    return load_statements("tenax.database.postgres", "$")
 
 
 async def write_rows(db: Connection, name: str, values: Sequence[tuple[object, ...]]) -> None:

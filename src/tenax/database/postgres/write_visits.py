@@ -11,6 +11,7 @@ from tenax.database.postgres.connection import Connection
 from tenax.database.postgres.schema import queries, write_rows
 from tenax.database.rows import StoredRobotsHashes, milliseconds
 from tenax.database.schedule import Entry
+from tenax.database.statements import record_rows
 from tenax.database.visit_rows import (
     Effects,
     NewIds,
@@ -46,19 +47,10 @@ class VisitWriter:
         duplicates = DuplicateSearch(self._similarity, build_duplicate_keys(visits, stored, self._similarity))
         await self._load_duplicates(db, duplicates)
         found = compute_effects(visits, stored, NewIds(*(self._free_ids.popleft,) * IDS_PER_VISIT), duplicates)
-        await write_rows(db, "visit_add", found.visits)
-        await write_rows(db, "record_put", found.records_without_page)
-        await write_rows(db, "record_put_page", found.pages)
-        await write_rows(db, "content_add", found.contents)
-        await write_rows(db, "link_put", found.links)
-        await write_rows(db, "cut_off_clear", found.refetched)
-        await write_rows(db, "cut_off_add", sorted(found.cut_offs))
-        await write_rows(db, "record_url_list", found.url_lists)
-        await write_rows(db, "record_missing_url_list", found.missing_url_lists)
-        await write_rows(db, "record_change_history", found.change_histories)
+        for statement, values in record_rows(found):
+            await write_rows(db, statement, values)
         await write_rows(db, "duplicate_index_remove", found.index_removals)
         await write_rows(db, "duplicate_index_add", found.index_additions)
-        await write_rows(db, "record_confirm", found.confirmed)
         await write_rows(db, "queue_remove", found.removed_from_queue)
         await write_rows(db, "queue_reschedule", found.rescheduled)
         await write_rows(

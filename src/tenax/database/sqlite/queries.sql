@@ -1,4 +1,4 @@
--- Every statement the SQLite database runs, named. Loaded by `schema.queries`.
+-- The named statements of the SQLite database, besides those in `database/queries.sql`. Loaded by `schema.queries`.
 --
 -- Times are whole milliseconds since the epoch in tables that have a row per URL, seconds elsewhere.
 -- `key` is a 64-bit hash of the normalised URL, salted with a secret of this database; it is unique only with the host.
@@ -362,10 +362,6 @@ INSERT INTO content (id, at, page, body) VALUES (?, ?, ?, ?);
 -- name: link_put
 INSERT INTO link (record_id, packed) VALUES (?, ?) ON CONFLICT (record_id) DO UPDATE SET packed = excluded.packed;
 
--- name: link_get
-SELECT l.packed FROM host h JOIN record r ON r.host_id = h.id JOIN link l ON l.record_id = r.id
-WHERE h.origin = ? AND r.key = ?;
-
 -- name: links_after
 -- Of pages; with 1 as the second value, also of sitemaps and feeds.
 SELECT h.origin || r.path, h.origin, l.packed, l.record_id, r.depth, coalesce(r.url_list, '')
@@ -393,10 +389,6 @@ ORDER BY r.id;
 
 -- name: parked_counts
 SELECT substr(error_message, 1, instr(error_message || ':', ':') - 1), count(*) FROM record WHERE state = 'parked' GROUP BY 1;
-
--- name: redirects_after
-SELECT r.id, h.origin || r.path, r.depth, r.error_message FROM record r JOIN host h ON h.id = r.host_id
-WHERE r.state = 'parked' AND r.id > ? AND r.error_message LIKE 'redirect:%' ORDER BY r.id LIMIT ?;
 
 -- name: redirects_settle
 UPDATE record SET state = 'settled' WHERE id IN (SELECT value FROM json_each(?)) AND state = 'parked';
@@ -454,17 +446,6 @@ SELECT id, at, page, body FROM content WHERE id > ? ORDER BY id LIMIT ?;
 -- name: cursor_begin
 INSERT OR IGNORE INTO cursor (sink, seq, position) VALUES (?, 0, 0);
 
--- name: cursor_get
-SELECT seq, position FROM cursor WHERE sink = ?;
-
--- name: cursors
-SELECT sink, seq, position FROM cursor;
-
--- name: cursor_put
--- Never moves back.
-INSERT INTO cursor (sink, seq, position) VALUES (?, ?, ?)
-ON CONFLICT (sink) DO UPDATE SET seq = excluded.seq, position = excluded.position WHERE cursor.seq <= excluded.seq;
-
 -- name: budget_used
 SELECT used FROM budget WHERE host_id = ? AND key = ?;
 
@@ -480,15 +461,6 @@ DELETE FROM tally WHERE name >= 'refusal:' AND name < 'refusal;';
 -- name: tallies
 SELECT name, count FROM tally;
 
--- name: meta_get
-SELECT value FROM meta WHERE name = ?;
-
--- name: meta_put
-INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
-
--- name: meta_begin
-INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT DO NOTHING;
-
 -- name: meta_swap
 UPDATE meta SET value = :value WHERE name = :name AND value = :was;
 
@@ -496,24 +468,8 @@ UPDATE meta SET value = :value WHERE name = :name AND value = :was;
 SELECT coalesce((SELECT max(id) FROM record), 0), coalesce((SELECT max(id) FROM visit), 0),
        max(coalesce((SELECT max(id) FROM content), 0), coalesce((SELECT max(seq) FROM cursor), 0));
 
--- name: record_get
-SELECT r.*, h.origin AS origin FROM record r JOIN host h ON h.id = r.host_id WHERE r.host_id = ? AND r.key = ?;
-
--- name: record_url
-SELECT h.origin || r.path FROM record r JOIN host h ON h.id = r.host_id WHERE r.id = ?;
-
--- name: content_get
-SELECT page, body FROM content WHERE id = ?;
-
 -- name: due_task_counts
 SELECT sum(due <= ?), sum(due <= ?), sum(due <= ?), sum(due <= ?), count(*) FROM queue;
-
--- name: due_tasks
--- The first tasks of all hosts, with the details of their last visits.
-SELECT h.origin || q.path, q.due, q.rank, q.source,
-       (SELECT v.detail FROM record r JOIN visit v ON v.id = r.last_visit WHERE r.id = q.record_id)
-FROM (SELECT * FROM queue ORDER BY due, host_id, rank, key LIMIT ?) q JOIN host h ON h.id = q.host_id
-ORDER BY q.due, h.id, q.rank, q.key;
 
 -- name: hosts_count
 SELECT count(*) FROM host;
@@ -552,11 +508,6 @@ WHERE r.id > :after AND r.content_id IS NOT NULL
   AND (:since IS NULL OR r.fetched_at >= :since)
 ORDER BY r.id LIMIT :limit;
 
--- name: dead_letters
-SELECT r.*, h.origin AS origin,
-       (SELECT vh.origin || v.path FROM record v JOIN host vh ON vh.id = v.host_id WHERE v.id = r.via) AS via_url
-FROM record r JOIN host h ON h.id = r.host_id WHERE r.state = 'dead' AND r.id > ? ORDER BY r.id LIMIT ?;
-
 -- name: replay
 UPDATE record SET state = 'waiting', attempt = 0 WHERE id = ?;
 
@@ -577,6 +528,3 @@ WHERE id > :above AND id <= :up_to AND state = 'settled' AND last_visit_at <= :n
   AND (content_id IS NOT NULL OR url_list <> '' OR (http_status IN (404, 410) AND source NOT IN (6, 7)))
 RETURNING host_id, 3 - priority, discovered_at, key, path, depth, source, discovered_at, via, 0, id, chain,
           CASE WHEN url_list IS NOT NULL THEN 16 END;
-
--- name: round_begin
-UPDATE tally SET count = 0 WHERE name = 'pages_this_round';

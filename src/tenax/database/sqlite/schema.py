@@ -37,8 +37,8 @@ DISK_FULL_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 @cache
 def queries() -> dict[str, str]:
-    """The statements of `queries.sql` by name."""
-    return load_statements("tenax.database.sqlite")
+    """The statements by name."""
+    return load_statements("tenax.database.sqlite", "?")
 
 
 @cache
@@ -52,10 +52,14 @@ def multi_row_statement(name: str, count: int) -> str:
 
 
 def write_rows(connection: sqlite3.Connection, name: str, values: Sequence[tuple[object, ...]]) -> list[Any]:
-    """Write many rows by few statements, because each statement releases and takes the interpreter lock once.
+    """Write many rows by few statements, because each statement releases and takes the interpreter lock once. A
+    statement without `VALUES (…)` runs once for each row.
 
     Returns the rows that the statement returns, if any.
     """
+    if "VALUES (" not in queries()[name]:
+        connection.executemany(queries()[name], values)
+        return []
     at = 0
     returned: list[Any] = []
     for size in ROW_BATCH_SIZES:

@@ -5,23 +5,25 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 from tenax.database import Admission, rows
 from tenax.database.admission import (
     HOSTS_BUDGET,
     MAX_HOST_IDS,
-    MAX_KNOWN_URLS,
     AdmissionRate,
     Batch,
     InLinks,
     LinkCounts,
     LoadedKeys,
+    NewCandidate,
+    UrlCache,
     WriteRules,
+    admission_tally,
+    build_admissions,
     build_entry,
-    count_by_source,
     cut_off_rows,
+    select_unknown,
     visit_batches,
 )
 from tenax.database.corrections import map_texts, replace_surrogates
@@ -38,7 +40,7 @@ from tenax.database.sqlite.schema import (
 )
 from tenax.database.sqlite.write_visits import VisitWriter, expedite_changed_pages
 from tenax.database.visit_rows import PendingVisit, mark_duplicates
-from tenax.model import Candidate, Cursor, Event, Source
+from tenax.model import Candidate, Cursor, Event
 
 HostKey = tuple[int, int]
 """The primary key of `seen`: the host and key of a URL."""
@@ -64,8 +66,7 @@ class Writer:
         self._admission_rate = AdmissionRate(rules.links_per_second)
         self._url_key = rows.make_url_key(key_secret(connection))
         self._host_ids: dict[str, int] = {}
-        self._known_urls: set[str] = set()
-        self._older_known_urls: set[str] = set()
+        self._known_urls = UrlCache()
         self._in_links = InLinks()
         self._visit_writer = VisitWriter(connection, rules.similarity)
         self._time_saved_at = 0.0
@@ -126,10 +127,11 @@ class Writer:
         loaded_keys: LoadedKeys,
         now: float,
     ) -> list[Admission]:
-        admitted = [0] * len(batches)
+        admitted: Counter[int] = Counter()
         refused: list[dict[str, int]] = [{} for _ in batches]
-        candidates, linked = self._select_unknown(batches, refused)
-        self._remember_known(candidate.url for _, candidate in candidates.values())
+        unknown, linked = select_unknown(batches, self._known_urls, self._in_links)
+        candidates = self._look_up_hosts(unknown, refused)
+        self._known_urls.update(candidate.url for _, candidate in candidates.values())
         # Sorted, so that the B-tree is traversed once in order.
         new = set(write_rows(self._db, "seen_add", sorted(candidates)))
         queue = []
@@ -157,16 +159,10 @@ class Writer:
             waiting[host_id] += 1
             admitted[number] += 1
         write_rows(self._db, "queue_add", queue)
-        tally["admitted"] += len(queue)
-        tally.update(count_by_source(entry for _, entry in found))
+        tally.update(admission_tally([entry for _, entry in found], refused))
         arrivals += self._move_linked_tasks(linked, found, loaded_keys, now)
-        for reason, count in chain.from_iterable(reasons.items() for reasons in refused):
-            tally[f"refusal:{reason}"] += count
         write_rows(self._db, "cut_off_add", cut_off_rows(batches, refused))
-        return [
-            Admission(count, len(batch.candidates) - count - sum(reasons.values()), reasons)
-            for batch, count, reasons in zip(batches, admitted, refused, strict=True)
-        ]
+        return build_admissions(batches, admitted, refused)
 
     def _move_linked_tasks(
         self, link_counts: LinkCounts, found: list[tuple[str, Entry]], loaded_keys: LoadedKeys, now: float
@@ -178,29 +174,19 @@ class Writer:
         self._in_links.on_commit(link_counts, moves, {(host_id, entry.key) for host_id, entry in moved}, found)
         return moved
 
-    def _select_unknown(
-        self, batches: Sequence[Batch], refused: list[dict[str, int]]
-    ) -> tuple[dict[HostKey, tuple[int, Candidate]], LinkCounts]:
-        """Candidates that are not cached as known, each once, with the number of its batch; and the link counts."""
-        candidates: dict[HostKey, tuple[int, Candidate]] = {}
-        in_links = self._in_links
-        linked = in_links.sum_link_counts(batch.link_counts for batch in batches)
-        known, known_before = self._known_urls, self._older_known_urls
-        host_ids, url_key = self._host_ids, self._url_key
-        for number, batch in enumerate(batches):
-            for candidate in batch.candidates:
-                url = candidate.url
-                is_known = url in known or url in known_before
-                if batch.is_first_visit and candidate.source is Source.LINK and (not is_known or url in in_links):
-                    linked[url] = linked.get(url, 0) + 1
-                if is_known:
-                    continue
-                host_id = host_ids.get(candidate.origin) or self._ensure_host_id(candidate)
-                if host_id is None:
-                    refused[number][HOSTS_BUDGET] = refused[number].get(HOSTS_BUDGET, 0) + 1
-                    continue
-                candidates.setdefault((host_id, url_key(url)), (number, candidate))
-        return candidates, linked
+    def _look_up_hosts(
+        self, unknown: Iterable[NewCandidate], refused: list[dict[str, int]]
+    ) -> dict[HostKey, NewCandidate]:
+        """The candidates by their keys, each once, without those beyond the budget of hosts."""
+        candidates: dict[HostKey, NewCandidate] = {}
+        for one in unknown:
+            number, candidate = one
+            host_id = self._host_ids.get(candidate.origin) or self._ensure_host_id(candidate)
+            if host_id is None:
+                refused[number][HOSTS_BUDGET] = refused[number].get(HOSTS_BUDGET, 0) + 1
+            else:
+                candidates.setdefault((host_id, self._url_key(candidate.url)), one)
+        return candidates
 
     def _ensure_host_id(self, candidate: Candidate) -> int | None:
         """The id of the host, which is inserted if it is new; None if the host budget of its domain is used up."""
@@ -232,11 +218,6 @@ class Writer:
             return False
         self._db.execute(self._sql["budget_put"], (host_id, number, used + 1))
         return True
-
-    def _remember_known(self, urls: Iterable[str]) -> None:
-        if len(self._known_urls) > MAX_KNOWN_URLS:
-            self._older_known_urls, self._known_urls = self._known_urls, set()
-        self._known_urls.update(urls)
 
     # -- the rest of the API --------------------------------------------------------------------------------
 
@@ -277,5 +258,7 @@ class Writer:
 
     def compare_and_set_meta(self, name: str, expected: bytes | None, value: bytes) -> bool:
         """Whether the value was as expected."""
-        statement = "meta_begin" if expected is None else "meta_swap"
-        return self._db.execute(self._sql[statement], {"name": name, "was": expected, "value": value}).rowcount == 1
+        if expected is None:
+            return self._db.execute(self._sql["meta_begin"], (name, value)).rowcount == 1
+        values = {"name": name, "was": expected, "value": value}
+        return self._db.execute(self._sql["meta_swap"], values).rowcount == 1

@@ -13,7 +13,7 @@ from tenax.database.duplicates import DuplicateSearch, Original
 from tenax.database.rows import StoredRobotsHashes, milliseconds
 from tenax.database.schedule import Entry
 from tenax.database.sqlite.schema import queries, select_many, write_rows
-from tenax.database.statements import ROUND_KEY
+from tenax.database.statements import ROUND_KEY, record_rows
 from tenax.database.visit_rows import (
     Effects,
     NewIds,
@@ -105,17 +105,8 @@ class VisitWriter:
         duplicates = DuplicateSearch(self._similarity, build_duplicate_keys(visits, stored, self._similarity))
         self._load_duplicates(duplicates)
         found = compute_effects(visits, stored, self._new_ids, duplicates)
-        write_rows(self._db, "visit_add", found.visits)
-        write_rows(self._db, "record_put", found.records_without_page)
-        write_rows(self._db, "record_put_page", found.pages)
-        write_rows(self._db, "content_add", found.contents)
-        write_rows(self._db, "link_put", found.links)
-        self._db.executemany(self._sql["cut_off_clear"], found.refetched)
-        write_rows(self._db, "cut_off_add", found.cut_offs)
-        self._db.executemany(self._sql["record_url_list"], found.url_lists)
-        self._db.executemany(self._sql["record_missing_url_list"], found.missing_url_lists)
-        self._db.executemany(self._sql["record_change_history"], found.change_histories)
-        self._db.executemany(self._sql["record_confirm"], found.confirmed)
+        for statement, values in record_rows(found):
+            write_rows(self._db, statement, values)
         queue_keys = [(one.host_id, *one.entry[:3]) for one in visits]
         self._db.execute(self._sql["queue_remove"], (rows.encode(queue_keys).decode(),))
         found.arrivals = self._attach_stored_copies(visits, found)
