@@ -10,7 +10,7 @@ from tenax.fetch.browser.gate import Gate, GateSession
 
 
 def admit(gate: Gate, max_bytes: int, max_connections: int = 100) -> GateSession:
-    return gate.open_session("127.0.0.1", max_bytes, max_connections, connect_timeout_seconds=60.0)
+    return gate.open_session(GateSession("127.0.0.1", max_bytes, max_connections, connect_timeout_seconds=60.0))
 
 
 async def dialled(gate: Gate) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -11,7 +11,7 @@ import pytest
 from tenax.clock import ManualClock
 from tenax.config import GuardConfig
 from tenax.fetch.browser import gate as gate_module
-from tenax.fetch.browser.gate import Gate
+from tenax.fetch.browser.gate import Gate, GateSession
 from tenax.fetch.browser.upstream import Upstream
 from tenax.fetch.guard import Guard, Origin
 from tenax.model import Failed, FailureKind, Refused
@@ -224,7 +224,8 @@ async def test_a_page_that_sends_too_much_is_shown_out(gate: Gate, site: Site, m
 
 async def test_nothing_passes_when_the_time_of_its_page_is_over(gate: Gate, site: Site) -> None:
     """As after this process was suspended while Chromium continued."""
-    passage = gate.open_session("127.0.0.1", 100_000, 100, 5.0, deadline=asyncio.get_running_loop().time())
+    now = asyncio.get_running_loop().time()
+    passage = gate.open_session(GateSession("127.0.0.1", 100_000, 100, 5.0, deadline=now))
     for line in (f"GET {site.url('/page')} HTTP/1.1", f"CONNECT 127.0.0.1:{site.port} HTTP/1.1"):
         await said_to(gate, f"{line}\nSECRET\n\nGET /page HTTP/1.1\n\n", passage)
     assert site.hits == []

@@ -176,7 +176,7 @@ async def test_a_page_and_its_parts_go_by_one_proxy_but_for_hosts_with_their_own
 
 async def test_a_silent_proxy_is_left_in_time(site: Site) -> None:
     async with LocalProxy(behaviour="silent") as proxy, lab_by(by(proxy.url()), site.port) as lab:
-        passage = lab.gate.open_session("127.0.0.1", 100_000, 10, connect_timeout_seconds=0.1)
+        passage = lab.gate.open_session(GateSession("127.0.0.1", 100_000, 10, connect_timeout_seconds=0.1))
         async with asyncio.timeout(60):
             assert await lab.tunnel(site, passage) == b""
         denial = passage.denial(Origin("https", "127.0.0.1", site.port))

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tenax import logs
 from tenax.cli.options import CrawlOptions
-from tenax.cli.run_service import EXIT_INTERRUPTED, SHUTDOWN_SECONDS, Deadline, exit_immediately
+from tenax.cli.run_service import EXIT_INTERRUPTED, SHUTDOWN_SECONDS, Deadline, exit_immediately, handle_signals
 from tenax.cli.views import format_values
 from tenax.errors import DatabaseTimeout, NoPagesStored
 from tenax.model import Ending, Progress
 from tenax.text.sanitize import mask_url
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from tenax.config import LoadedConfig
     from tenax.crawl.api import Crawl
     from tenax.database import Status
@@ -177,32 +174,18 @@ def _redraw_periodically(progress: Callable[[], Progress], view: View) -> Iterat
             handle.cancel()
 
 
-@contextmanager
-def _stop_on_signals(stop: Callable[[], None], view: View, resume: str, deadline: Deadline) -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM asks to stop. The second stops at once, even if the loop is stuck.
+def _stop_on_signals(
+    stop: Callable[[], None], view: View, resume: str, deadline: Deadline
+) -> AbstractContextManager[None]:
+    def on_stop() -> None:
+        stop()
+        view.on_stopping()
 
-    A plain signal handler is used, not one of the event loop, because it also runs while the loop is blocked.
-    """
-    loop = asyncio.get_running_loop()
-    is_stopping = False
+    def exit_now() -> None:
+        view.end()
+        exit_immediately(_resume_hint(resume))
 
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        nonlocal is_stopping
-        if is_stopping:
-            view.end()
-            exit_immediately(_resume_hint(resume))
-        is_stopping = True
-        deadline.start()
-        loop.call_soon_threadsafe(stop)
-        loop.call_soon_threadsafe(view.on_stopping)
-
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, on_signal) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
+    return handle_signals(on_stop, exit_now, deadline)
 
 
 def _resume_hint(resume: str) -> str:

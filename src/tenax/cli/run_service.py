@@ -125,7 +125,23 @@ def exit_immediately(why: str, exit_process: Callable[[int], None] = os._exit) -
 
 @contextmanager
 def stop_on_signals(stop: Callable[[], None], consequence: str, grace_seconds: float = 0.0) -> Iterator[None]:
-    """Call `stop` on the first signal. Exit at once on the second, or after the grace period and `SHUTDOWN_SECONDS`.
+    """Call `stop` on the first signal. Exit at once on the second, or after the grace period and `SHUTDOWN_SECONDS`."""
+
+    def on_stop() -> None:
+        stop()
+        _log.info("finishing visits in flight; a second signal stops at once")
+
+    with (
+        Deadline(grace_seconds + SHUTDOWN_SECONDS, consequence) as deadline,
+        handle_signals(on_stop, lambda: exit_immediately(consequence), deadline),
+    ):
+        yield
+
+
+@contextmanager
+def handle_signals(on_stop: Callable[[], None], exit_now: Callable[[], None], deadline: Deadline) -> Iterator[None]:
+    """On the first Ctrl-C or SIGTERM, the event loop calls `on_stop`, and the deadline starts. The second calls
+    `exit_now`, even if the loop is stuck.
 
     A plain signal handler is used, not one of the event loop, because it also runs while the loop is blocked.
     """
@@ -135,17 +151,15 @@ def stop_on_signals(stop: Callable[[], None], consequence: str, grace_seconds: f
     def on_signal(number: int, frame: FrameType | None) -> None:
         nonlocal is_stopping
         if is_stopping:
-            exit_immediately(consequence)
+            exit_now()
         is_stopping = True
         deadline.start()
-        loop.call_soon_threadsafe(stop)
-        loop.call_soon_threadsafe(_log.info, "finishing visits in flight; a second signal stops at once")
+        loop.call_soon_threadsafe(on_stop)
 
     numbers = (signal.SIGINT, signal.SIGTERM)
-    with Deadline(grace_seconds + SHUTDOWN_SECONDS, consequence) as deadline:
-        before = [signal.signal(number, on_signal) for number in numbers]
-        try:
-            yield
-        finally:
-            for number, handler in zip(numbers, before, strict=True):
-                signal.signal(number, handler)
+    before = [signal.signal(number, on_signal) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

@@ -284,6 +284,11 @@ def build_entry(
     )  # fmt: skip
 
 
+def remaining_cut_off_rows(remaining: Mapping[int, Mapping[str, int]]) -> list[tuple[int, str, int]]:
+    """Rows of the links that are still cut off: record id, limit name, number of links."""
+    return sorted((record, name, count) for record, left in remaining.items() for name, count in left.items() if count)
+
+
 def cut_off_rows(batches: Sequence[Batch], refused: Sequence[Mapping[str, int]]) -> list[tuple[int, str, int]]:
     """Links that budgets cut off: record id, name of the budget, number of candidates."""
     return [

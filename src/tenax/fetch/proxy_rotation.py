@@ -11,9 +11,11 @@ import msgspec
 from tenax.clock import Clock
 from tenax.fetch import Response
 from tenax.fetch.connect import ProxyError, TunnelError
+from tenax.fetch.guard import Guard
 from tenax.fetch.proxies import Proxy, ProxyPool, ProxyPools
 from tenax.logs import logger
 from tenax.model import Deferred, Failed, FailureKind
+from tenax.runtime.resources import is_out_of_files
 
 # Nothing arrived, or not everything. Either the host or the proxy is at fault. Several in a row count against the
 # proxy.
@@ -27,6 +29,16 @@ _GATEWAY_STATUSES = frozenset({502, 504})
 T = TypeVar("T")
 ProxiedResult: TypeAlias = Response | Failed
 log = logger(__name__)
+
+
+async def resolve_proxy(guard: Guard, proxy: Proxy) -> tuple[str, ...]:
+    """The addresses of a proxy. Raises `ProxyError`, or `OSError` if the failure is ours."""
+    try:
+        return await guard.resolve_proxy(proxy.host)
+    except OSError as error:
+        if is_out_of_files(error):
+            raise
+        raise ProxyError(proxy, error.strerror or "the name look-up failed") from None
 
 
 class ProxyRotation:

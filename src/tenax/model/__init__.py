@@ -93,6 +93,7 @@ from tenax.model.tasks import (
     TransportKind,
     UrlList,
     in_link_points,
+    new_task,
 )
 
 __all__ = [
@@ -172,4 +173,5 @@ __all__ = [
     "limit_names",
     "limit_refusals",
     "limit_setting",
+    "new_task",
 ]

@@ -179,6 +179,11 @@ class Task(Value, frozen=True):
         return self.source in (Source.ARCHIVE, Source.PAGINATION) or self.is_url_list
 
 
+def new_task(url: str, origin: str, now: float, depth: int = 0) -> Task:
+    """A task for a URL that somebody named, due now."""
+    return Task(url, origin, depth, priority=Priority.HIGH, source=Source.SEED, via=None, discovered_at=now, due=now)
+
+
 UrlList: TypeAlias = Literal["", "sitemap", "feed"]
 """A document that lists URLs and is not a page itself."""
 

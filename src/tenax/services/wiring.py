@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 from tenax.clock import Clock, ShiftedClock, SteadyClock, follow_server_clock
 from tenax.config import Config, Sites
+from tenax.crawl.app import Closable
 from tenax.crawl.location import crawl_location
 from tenax.crawl.rules import load_rules
 from tenax.crawl.wiring import build_app, build_transports, open_clock, open_database
@@ -30,10 +31,6 @@ from tenax.services.scheduler.redis_store import RedisSeedQueue
 from tenax.services.worker import Worker
 from tenax.urls.admit import build_rules
 from tenax.urls.normalize import NormalizeOptions
-
-
-class Closable(Protocol):
-    async def close(self) -> None: ...
 
 
 class PageFetcherApp:

@@ -30,14 +30,13 @@ from tenax.model import (
     Fetched,
     HostRecord,
     Outcome,
-    Priority,
     Redirected,
     Refused,
     RobotsCopy,
     RobotsVerdict,
-    Source,
     Task,
     Value,
+    new_task,
 )
 from tenax.trace.visit import MAX_REQUESTS, MAX_WAIT_SECONDS
 from tenax.urls.normalize import WebUrl, normalize, normalize_options
@@ -165,19 +164,8 @@ class UrlFetcher:
         return self._hosts.setdefault(url.origin, HostRecord(origin=url.origin, domain=url.host))
 
     def _new_task(self, url: WebUrl) -> Task:
-        now = self._clock.now()
-        return Task(
-            url.url,
-            url.origin,
-            0,
-            priority=Priority.HIGH,
-            source=Source.SEED,
-            via=None,
-            discovered_at=now,
-            due=now,
-            is_unconditional=True,
-            is_url_list=True,
-        )
+        task = new_task(url.url, url.origin, self._clock.now())
+        return msgspec.structs.replace(task, is_unconditional=True, is_url_list=True)
 
 
 MAX_INDEX_DEPTH = 5

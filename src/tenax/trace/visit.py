@@ -30,15 +30,14 @@ from tenax.model import (
     HostRecord,
     Outcome,
     Page,
-    Priority,
     Redirected,
     Refused,
     Rejected,
     RobotsVerdict,
-    Source,
     StoredCopy,
     Task,
     TransportKind,
+    new_task,
 )
 from tenax.text.sanitize import mask_url
 from tenax.trace import describe
@@ -188,16 +187,7 @@ class _TraceVisit:
         return describe.describe_address(origin.host, checked, classes, self._crawl)
 
     def _new_task(self, now: float) -> Task:
-        task = Task(
-            self._url.url,
-            self._url.origin,
-            self._depth,
-            priority=Priority.HIGH,
-            source=Source.SEED,
-            via=None,
-            discovered_at=now,
-            due=now,
-        )
+        task = new_task(self._url.url, self._url.origin, now, self._depth)
         chain = self._history.chain if self._history is not None else ()
         request = self._request
         return msgspec.structs.replace(

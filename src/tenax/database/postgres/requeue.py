@@ -8,6 +8,7 @@ from functools import partial
 
 from tenax.clock import Clock
 from tenax.database import CutOffPage, ParkedRedirect, rows
+from tenax.database.admission import remaining_cut_off_rows
 from tenax.database.postgres.connection import Connection, PostgresConnection, Row
 from tenax.database.postgres.read import RunInTransaction
 from tenax.database.postgres.schema import queries, write_rows
@@ -155,11 +156,8 @@ class PostgresCutOffs:
             await self._run_in_transaction(partial(self._replace_rows, remaining))
 
     async def _replace_rows(self, remaining: Mapping[int, Mapping[str, int]], db: Connection) -> None:
-        added = [
-            (record, name, count) for record, counts in remaining.items() for name, count in counts.items() if count
-        ]
         await write_rows(db, "cut_off_clear", [(record, True) for record in sorted(remaining)])
-        await write_rows(db, "cut_off_add", sorted(added))
+        await write_rows(db, "cut_off_add", remaining_cut_off_rows(remaining))
 
     def redirects(self) -> AsyncIterator[ParkedRedirect]:
         return iterate_records(lambda last: self._connection.run_idempotent(partial(self._redirects_after, last)))

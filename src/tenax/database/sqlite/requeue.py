@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from tenax.database import CutOffPage, ParkedRedirect, rows
+from tenax.database.admission import remaining_cut_off_rows
 from tenax.database.report_rows import cut_off_page_from_row, redirect_from_row
 from tenax.database.rows import milliseconds
 from tenax.database.schedule import Entry
@@ -149,12 +150,9 @@ class SqliteCutOffs:
             await self._run_in_thread(partial(self._replace_rows, remaining))
 
     def _replace_rows(self, remaining: Mapping[int, Mapping[str, int]]) -> None:
-        added = [
-            (record, name, count) for record, counts in remaining.items() for name, count in counts.items() if count
-        ]
         with transaction(self._db):
             self._db.executemany(self._sql["cut_off_clear"], [(record, True) for record in remaining])
-            write_rows(self._db, "cut_off_add", added)
+            write_rows(self._db, "cut_off_add", remaining_cut_off_rows(remaining))
 
     def redirects(self) -> AsyncIterator[ParkedRedirect]:
         return iterate_records(lambda last: self._run_in_thread(partial(self._redirects_after, last)))

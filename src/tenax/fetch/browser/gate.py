@@ -52,7 +52,8 @@ class GateSession:
         connect_timeout_seconds: float,
         deadline: float = math.inf,
     ) -> None:
-        """From `deadline` on, in the time of the event loop, nothing is sent."""
+        """For a page of this host. `max_bytes` limits what it receives. From `deadline` on, in the time of the event
+        loop, nothing is sent."""
         self.user = "page"
         self.password = secrets.token_urlsafe(24)
         self.page_host = page_host
@@ -157,16 +158,8 @@ class Gate:
         assert self._server is not None, "the gate is not open"
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
-    def open_session(
-        self,
-        page_host: str,
-        max_bytes: int,
-        max_connections: int,
-        connect_timeout_seconds: float,
-        deadline: float = math.inf,
-    ) -> GateSession:
-        """A session for one page of this host, with a limit of received bytes and a deadline for sending."""
-        session = GateSession(page_host, max_bytes, max_connections, connect_timeout_seconds, deadline)
+    def open_session(self, session: GateSession) -> GateSession:
+        """Accept the connections of this session."""
         self._sessions[_credentials(session)] = session
         return session
 

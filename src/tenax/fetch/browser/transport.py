@@ -125,9 +125,9 @@ class BrowserTransport:
         connections = 1 + self._fetch.max_redirects + self._max_requests(request)
         max_bytes = request.max_body_bytes * WIRE_FACTOR
         send_by = asyncio.get_running_loop().time() + request.send_by - self._clock.now()
-        return self._gate.open_session(
-            origin.host, max_bytes, connections, self._connect_seconds(request), min(deadline, send_by)
-        )
+        timeout = self._connect_seconds(request)
+        session = GateSession(origin.host, max_bytes, connections, timeout, min(deadline, send_by))
+        return self._gate.open_session(session)
 
     async def _await_page(
         self, session: Session, rendering: Coroutine[Any, Any, RenderedPage | Denial]

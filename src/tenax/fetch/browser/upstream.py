@@ -12,9 +12,8 @@ from tenax.fetch.connect import ProxyError, open_socket, open_tunnel
 from tenax.fetch.failures import connect_timeout_failure, failure_from_error
 from tenax.fetch.guard import Guard, Origin
 from tenax.fetch.proxies import Proxy, ProxyPool, ProxyPools
-from tenax.fetch.proxy_rotation import ProxyRotation
+from tenax.fetch.proxy_rotation import ProxyRotation, resolve_proxy
 from tenax.model import Deferred, Failed, FailureKind, Refused
-from tenax.runtime.resources import is_out_of_files
 
 PIECE_BYTES = 64 * 1024
 
@@ -113,12 +112,7 @@ class Upstream:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(seconds):
-                try:
-                    found = await self._guard.resolve_proxy(proxy.host)
-                except OSError as error:
-                    if is_out_of_files(error):
-                        raise
-                    raise ProxyError(proxy, error.strerror or "the name look-up failed") from None
+                found = await resolve_proxy(self._guard, proxy)
                 sock = await open_socket(found, proxy.port)
                 # Always verified, whatever the settings of the site, because the proxy gets a password.
                 tls = self._tls if proxy.scheme == "https" else None

@@ -32,9 +32,8 @@ from tenax.fetch.failures import (
 from tenax.fetch.guard import Guard, Target, parse_target
 from tenax.fetch.headers import Profile, default_headers
 from tenax.fetch.proxies import Proxy, ProxyPools
-from tenax.fetch.proxy_rotation import ProxyRotation
+from tenax.fetch.proxy_rotation import ProxyRotation, resolve_proxy
 from tenax.model import Deferred, Failed, FailureKind, Refused, TransportKind, Value
-from tenax.runtime.resources import is_out_of_files
 
 if TYPE_CHECKING:
     from tenax.fetch.curl.handles import CurlHandles, Transfer
@@ -143,13 +142,9 @@ class CurlTransport:
     async def _resolve_proxy(self, proxy: Proxy, timeout_seconds: float) -> tuple[str, ...]:
         try:
             async with asyncio.timeout(timeout_seconds):
-                return await self._guard.resolve_proxy(proxy.host)
+                return await resolve_proxy(self._guard, proxy)
         except TimeoutError:
             raise ProxyError(proxy, "the name look-up took too long") from None
-        except OSError as error:
-            if is_out_of_files(error):
-                raise
-            raise ProxyError(proxy, error.strerror or "the name look-up failed") from None
 
     # -- one transfer ---------------------------------------------------------------------------------------
 

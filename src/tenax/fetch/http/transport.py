@@ -19,7 +19,7 @@ from tenax.fetch.guard import Guard, Origin, Target, parse_target
 from tenax.fetch.headers import default_headers
 from tenax.fetch.http.wire import Connection, WireResponse
 from tenax.fetch.proxies import Proxy, ProxyPools
-from tenax.fetch.proxy_rotation import ProxyRotation
+from tenax.fetch.proxy_rotation import ProxyRotation, resolve_proxy
 from tenax.model import AddressClass, Deferred, Failed, FailureKind, Refused
 from tenax.runtime.resources import are_files_used_up, file_share, is_out_of_files, raise_file_limit
 
@@ -367,12 +367,7 @@ class HttpTransport:
         """Connect to the proxy. Raises `ProxyError`; raises `OSError` if the failure is not the proxy's."""
         try:
             async with asyncio.timeout_at(began + seconds):
-                try:
-                    found = await self._guard.resolve_proxy(proxy.host)
-                except OSError as error:
-                    if is_out_of_files(error):
-                        raise
-                    raise ProxyError(proxy, error.strerror or "the name look-up failed") from None
+                found = await resolve_proxy(self._guard, proxy)
                 return await self._connections.connect_proxy(proxy, found, route, address)
         except TimeoutError:
             raise ProxyError(proxy, connect_timeout_failure(seconds).why) from None

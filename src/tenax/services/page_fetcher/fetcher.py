@@ -20,7 +20,7 @@ from tenax.fetch.retry import update_host
 from tenax.hosts import Hosts
 from tenax.hosts.rules import should_probe
 from tenax.logs import logger
-from tenax.model import Failed, HostRecord, Priority, Source, Task
+from tenax.model import Failed, HostRecord, Task, new_task
 from tenax.runtime.cancellation import Pause, cancel_and_wait, pause, run_until_set
 from tenax.services.page_fetcher import Queue
 from tenax.services.page_fetcher.disposition import (
@@ -263,16 +263,7 @@ class PageFetcher:
         try:
             # If another fetcher has probed the host meanwhile, that result counts.
             if should_probe(newest) and newest.next_at <= now:
-                task = Task(
-                    f"{origin}/",
-                    origin,
-                    0,
-                    priority=Priority.HIGH,
-                    source=Source.SEED,
-                    via=None,
-                    discovered_at=now,
-                    due=now,
-                )
+                task = new_task(f"{origin}/", origin, now)
                 newest = (await self._visit_host(task, newest)).host
         finally:
             self._hosts.release(origin)

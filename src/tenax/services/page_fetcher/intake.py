@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tenax.model import Priority, Source, Task, Value
+from tenax.model import Priority, Task, Value, new_task
 from tenax.text.sanitize import mask_url
 from tenax.urls.normalize import MAX_HREF_CHARS, mask_userinfo, parse_exact_url
 
@@ -61,17 +61,8 @@ def parse_item(raw: bytes, now: float, attempts: int = 0) -> Item | InvalidItem:
     if target is None:
         return InvalidItem(raw, f"not an http or https URL: {_truncate_url(url)}")
     # There is no stored copy that could be unchanged, so a 304 is a failure and spends an attempt.
-    task = Task(
-        target.url,
-        target.origin,
-        0,
-        priority=Priority.MEDIUM,
-        source=Source.SEED,
-        via=None,
-        discovered_at=now,
-        due=now,
-        attempt=attempts,
-        is_unconditional=True,
+    task = msgspec.structs.replace(
+        new_task(target.url, target.origin, now), priority=Priority.MEDIUM, attempt=attempts, is_unconditional=True
     )
     return Item(raw, mask_userinfo(url), task, target.host)
 
