@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tenax.model import Ending
-from tests.crawl.reader.test_pool import a_new_reader, until_it_reads
+from tests.crawl.reader.test_pool import MOST_KILLS, a_new_reader, until_it_reads
 from tests.e2e.program import tenax
 from tests.hostile.crawling import crawl
 from tests.site.hostile import hub, page, serves
@@ -26,9 +26,11 @@ COSTLY = {
     "/merged": ATTRIBUTES,
     "/ruby": b"<rt>" * 200_000,
 }
+SECONDS_OF_A_PAGE = 0.5
+"""Less than the default, for what only ends when its time is used up."""
 REASONS = {
     "/options": "too costly to read: elements nest more than 10,000 deep",
-    "/merged": "too costly to read: 2 s of CPU used up",
+    "/merged": f"too costly to read: {SECONDS_OF_A_PAGE} s of CPU used up",
 }
 
 
@@ -45,7 +47,11 @@ async def test_six_small_pages_do_not_hold_up_another_host(tmp_path: Path, proce
         Site(bad) as hostile,
         Site({"/": hub(*good), **{path: serves(page(f"Page {path}")) for path in good}}, host="127.0.0.2") as kind,
     ):
-        settings = {"pool.processes": processes, "politeness.connections_per_host": 1}
+        settings = {
+            "pool.processes": processes,
+            "politeness.connections_per_host": 1,
+            "extract.max_cpu_seconds": SECONDS_OF_A_PAGE,
+        }
         async with asyncio.timeout(300):
             done = await crawl([hostile.url("/"), kind.url("/")], tmp_path, settings)
         assert {path for path in good if kind.url(path) in done.pages} == set(good)
@@ -63,15 +69,16 @@ async def test_six_small_pages_do_not_hold_up_another_host(tmp_path: Path, proce
 async def test_a_costly_seed_is_a_failed_url_with_its_reason(tmp_path: Path, path: str, processes: int) -> None:
     async with Site({path: packed(COSTLY[path])}) as site:
         async with asyncio.timeout(300):
-            done = await crawl([site.url(path)], tmp_path, {"pool.processes": processes})
+            settings = {"pool.processes": processes, "extract.max_cpu_seconds": SECONDS_OF_A_PAGE}
+            done = await crawl([site.url(path)], tmp_path, settings)
     assert (done.pages, list(done.dead_letters)) == ({}, [site.url(path)])
     assert done.dead_letters[site.url(path)].startswith(REASONS[path])
     assert len(site.hits) == 2, "robots.txt and the page, once"
 
 
 async def test_a_site_may_be_given_more_time(tmp_path: Path) -> None:
-    async with Site({"/": packed(ATTRIBUTES[:300_000] + page("Slow"))}) as site:
-        done = await crawl([site.url("/")], tmp_path / "a", {"extract.max_cpu_seconds": 0.05})
+    async with Site({"/": packed(ATTRIBUTES[:150_000] + page("Slow"))}) as site:
+        done = await crawl([site.url("/")], tmp_path / "a", {"extract.max_cpu_seconds": 0.001})
         assert done.dead_letters[site.url("/")].endswith("(`extract.max_cpu_seconds`)")
         done = await crawl([site.url("/")], tmp_path / "b", {"extract.max_cpu_seconds": 600.0})
         assert list(done.pages) == [site.url("/")]
@@ -103,7 +110,7 @@ async def test_killing_readers_again_and_again_loses_no_page(tmp_path: Path) -> 
         running = asyncio.ensure_future(crawl([site.url("/")], tmp_path, settings))
         kills = 0
         async with asyncio.timeout(300):
-            while not running.done():
+            while not running.done() and kills < MOST_KILLS:
                 pid = await a_new_reader(known, unless=running)
                 if pid and await until_it_reads(pid, 10 + 13 * (kills % 4), unless=running):
                     os.kill(pid, signal.SIGKILL)
@@ -118,7 +125,7 @@ async def test_a_page_that_ends_its_readers_can_be_replayed(tmp_path: Path) -> N
     """Here somebody kills whoever reads it; in the end it is among the failed URLs, and a later run has it."""
     known: set[int] = set()
     settings = {"pool.processes": 1, "extract.max_cpu_seconds": 600.0}
-    async with Site({"/": packed(ATTRIBUTES[:420_000] + page("Slow"))}) as site:
+    async with Site({"/": packed(ATTRIBUTES[:200_000] + page("Slow"))}) as site:
         running = asyncio.ensure_future(crawl([site.url("/")], tmp_path, settings))
         async with asyncio.timeout(300):
             while not running.done():
