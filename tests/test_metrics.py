@@ -10,6 +10,7 @@ import urllib.request
 import msgspec
 import pytest
 
+from tenax.crawl.engine import count_visit
 from tenax.errors import ConfigError
 from tenax.metrics import METRICS, Metrics, Readiness, serve_metrics
 from tenax.model import (
@@ -74,11 +75,11 @@ def page() -> Page:
 
 def busy_metrics() -> Metrics:
     metrics = Metrics()
-    metrics.count_visit(visit(Fetched(200), status=200, page=page(), links=3))
-    metrics.count_visit(visit(Fetched(200), status=200, page=page()))
-    metrics.count_visit(visit(Failed("HTTP 404", FailureKind.NOT_FOUND, status=404), status=404))
-    metrics.count_visit(visit(Failed("no such name", FailureKind.DNS)))
-    metrics.count_visit(visit(Refused("robots: it is forbidden")))
+    count_visit(metrics, visit(Fetched(200), status=200, page=page(), links=3), is_duplicate=False)
+    count_visit(metrics, visit(Fetched(200), status=200, page=page()), is_duplicate=False)
+    count_visit(metrics, visit(Failed("HTTP 404", FailureKind.NOT_FOUND, status=404), status=404), is_duplicate=False)
+    count_visit(metrics, visit(Failed("no such name", FailureKind.DNS)), is_duplicate=False)
+    count_visit(metrics, visit(Refused("robots: it is forbidden")), is_duplicate=False)
     metrics.update_progress(
         Progress(
             now=1.0,
@@ -121,13 +122,17 @@ def test_visits_are_counted() -> None:
 
 def test_duplicates_are_counted_among_the_pages() -> None:
     metrics = busy_metrics()
-    metrics.count_visit(visit(Fetched(200), page=page()), is_duplicate=True)
+    count_visit(metrics, visit(Fetched(200), page=page()), is_duplicate=True)
     assert (metrics.values()["crawler_pages_fetched_total"], metrics.values()["crawler_duplicates_total"]) == (3, 1)
 
 
 def test_pages_extracted_in_python_are_counted() -> None:
     metrics = busy_metrics()
-    metrics.count_visit(msgspec.structs.replace(visit(Fetched(200), page=page()), native_refusal="it was not built"))
+    count_visit(
+        metrics,
+        msgspec.structs.replace(visit(Fetched(200), page=page()), native_refusal="it was not built"),
+        is_duplicate=False,
+    )
     assert metrics.values()["crawler_pages_extracted_in_python_total"] == 1
 
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tenax.errors import ConfigError
-from tenax.model import Progress, Unchanged, Value, Visit
+from tenax.model import Progress, Value
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -152,47 +152,22 @@ class MetricsServer(Protocol):
 
 
 class Metrics:
-    """The counters of one run. The event loop writes them, the exporter's thread reads them."""
+    """The counters of one run. The engine writes them (`count_visit`), the exporter's thread reads them."""
 
     def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
-        self._statuses: Counter[str] = Counter()
-        self._outcomes: Counter[str] = Counter()
-        self._failures: Counter[str] = Counter()
-        self._seconds = 0.0
-        self._progress: Progress | None = None
+        self.counts: Counter[str] = Counter()
+        """`pages`, `duplicates`, `links`, `bytes`, `successes`, `robots`."""
+        self.statuses: Counter[str] = Counter()
+        self.outcomes: Counter[str] = Counter()
+        self.failures: Counter[str] = Counter()
+        self.fetch_seconds = 0.0
         self.pages_this_run = 0
         """Pages that were stored, or found unchanged."""
         self.recent_page_times: deque[float] = deque()
         """When these pages were visited, in the last `RATE_WINDOW_SECONDS`."""
         self.native_refusals: Counter[str] = Counter()
         """Why pages were extracted in Python, with the number of pages."""
-
-    def count_visit(self, visit: Visit, is_duplicate: bool = False) -> None:
-        """Count one committed visit. `is_duplicate`: its page is a duplicate."""
-        how, _, what = visit.label.partition(":")
-        self._outcomes[how] += 1
-        if visit.fetch.status is not None:
-            self._statuses[str(visit.fetch.status)] += 1
-        self._counts["bytes"] += visit.fetch.wire_bytes
-        self._counts["links"] += len(visit.candidates)
-        self._seconds += visit.fetch.total_seconds
-        if visit.page is not None:
-            self._counts["pages"] += 1
-            self._counts["duplicates"] += is_duplicate
-        if visit.page is not None or isinstance(visit.outcome, Unchanged):
-            self.pages_this_run += 1
-            self.recent_page_times.append(visit.finished_at)
-            while self.recent_page_times[0] < visit.finished_at - RATE_WINDOW_SECONDS:
-                self.recent_page_times.popleft()
-        if visit.native_refusal:
-            self.native_refusals[visit.native_refusal] += 1
-        if how in ("failed", "rejected"):
-            self._failures[what] += 1
-        elif how != "deferred" and how != "refused":
-            self._counts["successes"] += 1
-        elif what == "robots":
-            self._counts["robots"] += 1
+        self._progress: Progress | None = None
 
     def update_progress(self, progress: Progress) -> None:
         """Update the gauges."""
@@ -200,23 +175,23 @@ class Metrics:
 
     def values(self) -> dict[str, float | dict[str, int]]:
         """The value of every metric by name. The value of a metric with a label is a mapping by label."""
-        counts, now = self._counts, self._progress or Progress(now=0.0, elapsed_seconds=0.0, is_stopping=True)
-        fetches = counts["successes"] + sum(self._failures.values())
+        counts, now = self.counts, self._progress or Progress(now=0.0, elapsed_seconds=0.0, is_stopping=True)
+        fetches = counts["successes"] + sum(self.failures.values())
         return {
             "crawler_pages_fetched_total": counts["pages"],
             "crawler_pages_per_second": now.pages_per_second,
             "crawler_fetch_success_rate": counts["successes"] / fetches if fetches else 1.0,
-            "crawler_http_status_total": dict(self._statuses),
+            "crawler_http_status_total": dict(self.statuses),
             "crawler_frontier_size": now.waiting,
             "crawler_robots_denials_total": counts["robots"],
             "crawler_active_workers": 0 if now.is_stopping else 1,
-            "crawler_visits_total": dict(self._outcomes),
-            "crawler_failures_total": dict(self._failures),
+            "crawler_visits_total": dict(self.outcomes),
+            "crawler_failures_total": dict(self.failures),
             "crawler_candidates_total": counts["links"],
             "crawler_duplicates_total": counts["duplicates"],
             "crawler_pages_extracted_in_python_total": self.native_refusals.total(),
             "crawler_received_bytes_total": counts["bytes"],
-            "crawler_fetch_seconds_total": self._seconds,
+            "crawler_fetch_seconds_total": self.fetch_seconds,
             "crawler_visits_in_flight": now.in_flight,
             "crawler_hosts_active": now.hosts_active,
             "crawler_hosts_backing_off": now.hosts_backing_off,

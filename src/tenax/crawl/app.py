@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, Protocol
 
 from tenax.clock import Clock
@@ -150,19 +150,24 @@ class App:
         async with asyncio.TaskGroup() as group:
             watching = [group.create_task(work()) for work in (self.supervisor.run, *self._background, *extra_tasks)]
             relaying = [group.create_task(relay.run()) for relay in self.relays]
+            # In a task of its own, because it wakes up for every URL, and no outer task needs to.
+            crawling = group.create_task(self.engine.run())
+            crawling.add_done_callback(lambda _: self._stop_others(watching))
             try:
-                # In a task of its own, because it wakes up for every URL, and no outer task needs to.
-                crawling = asyncio.get_running_loop().create_task(self.engine.run())
-                ending = await crawling
+                await asyncio.wait((crawling, *relaying))
             finally:
                 await cancel_and_wait(*watching)
-                for relay in self.relays:
-                    relay.stop()
-            await asyncio.gather(*relaying)
         await self.supervisor.check_files()  # stored pages must be in the files at these paths
         if self.supervisor.error is not None:
             raise self.supervisor.error
-        return ending
+        return crawling.result()
+
+    def _stop_others(self, watching: Iterable[asyncio.Task[None]]) -> None:
+        """At the end of the crawl. The relays still write what is committed."""
+        for task in watching:
+            task.cancel()
+        for relay in self.relays:
+            relay.stop()
 
     async def close(self) -> None:
         for part in (*self._parts, *self.relays, self.database):

@@ -26,7 +26,7 @@ from tenax.fetch.answer import FetchResult, RedirectTarget
 from tenax.fetch.body_budget import BodyBudget, MemoryReservation
 from tenax.fetch.pipeline import Visitor, delay_host
 from tenax.fetch.preflight import may_use_canonical_copy
-from tenax.metrics import Metrics
+from tenax.metrics import RATE_WINDOW_SECONDS, Metrics
 from tenax.model import (
     Candidate,
     CanonicalCopy,
@@ -41,6 +41,7 @@ from tenax.model import (
     Rejected,
     Source,
     Task,
+    Unchanged,
     Visit,
 )
 from tenax.text.fingerprint import fingerprint_similarity
@@ -151,7 +152,7 @@ class Engine:
                 self.reader_pool.mark_committed(claim.lease.number)
             if visit.native_refusal and visit.native_refusal not in self.metrics.native_refusals:
                 log.warning("extracting in Python, several times slower", extra={"why": visit.native_refusal})
-            self.metrics.count_visit(visit, admission.duplicate_of is not None)
+            count_visit(self.metrics, visit, is_duplicate=admission.duplicate_of is not None)
             for listener in self.listeners:
                 listener(visit, admission)
         except LeaseLost:
@@ -361,3 +362,31 @@ class Engine:
         """Whether every request failed; False if nothing was requested because all visits were deferred."""
         requested = [name for name, count in outcomes.items() if name != "deferred" or count > self._unsent_visits]
         return all(name.startswith("failed:") for name in requested) and (bool(requested) or not outcomes)
+
+
+def count_visit(metrics: Metrics, visit: Visit, *, is_duplicate: bool) -> None:
+    """Count one committed visit. `is_duplicate`: its page is a duplicate."""
+    counts, page_times = metrics.counts, metrics.recent_page_times
+    how, _, what = visit.label.partition(":")
+    metrics.outcomes[how] += 1
+    if visit.fetch.status is not None:
+        metrics.statuses[str(visit.fetch.status)] += 1
+    counts["bytes"] += visit.fetch.wire_bytes
+    counts["links"] += len(visit.candidates)
+    metrics.fetch_seconds += visit.fetch.total_seconds
+    if visit.page is not None:
+        counts["pages"] += 1
+        counts["duplicates"] += is_duplicate
+    if visit.page is not None or isinstance(visit.outcome, Unchanged):
+        metrics.pages_this_run += 1
+        page_times.append(visit.finished_at)
+        while page_times[0] < visit.finished_at - RATE_WINDOW_SECONDS:
+            page_times.popleft()
+    if visit.native_refusal:
+        metrics.native_refusals[visit.native_refusal] += 1
+    if how in ("failed", "rejected"):
+        metrics.failures[what] += 1
+    elif how != "deferred" and how != "refused":
+        counts["successes"] += 1
+    elif what == "robots":
+        counts["robots"] += 1

@@ -254,8 +254,11 @@ def _page_listing(job: ExtractJob, rules: Rules, content: Content, base: str) ->
     # In many lists there is so much text below each title that they look like an article.
     if not is_list and not content.next_href and not has_numbered_links(content):
         return None
-    following = content.next_href or next((link.href for link in content.links if "next" in link.rel.split()), "")
-    urls = link_targets(rules, base, content.links.hrefs[: rules.max_links_per_page])
+    links = content.links
+    following = content.next_href or next(
+        (href for href, rel in zip(links.hrefs, links.rels, strict=True) if "next" in rel.split()), ""
+    )
+    urls = link_targets(rules, base, links.hrefs[: rules.max_links_per_page])
     goes_on = normalize(following, base, normalize_options(rules.urls)) if following else None
     found = build_listing(
         job.url, [url for url in urls if url is not None], goes_on.url if goes_on is not None else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import NamedTuple
 
@@ -40,42 +40,31 @@ class Window:
         self._clock = clock
         self._on_change = on_change
         self._sql = queries()
-        self._next_scan_at = 0.0
+        self.next_scan_at = 0.0
+        """When to look for hosts outside of the window; `NEVER` if none is waiting."""
         self._full_until = 0.0
         self.is_filling = False
-        self._requested_hosts: frozenset[int] = frozenset()
+        self.requested_hosts: frozenset[int] = frozenset()
         """Hosts whose tasks are being read."""
 
     def connect(self, connection: sqlite3.Connection) -> None:
         self._db = connection
-
-    def next_claim_at(self) -> float | None:
-        """When a claim may succeed, in the window or after more hosts are read; 0 while the window is being filled."""
-        if self.is_filling or self._schedule.should_refill:
-            return 0.0
-        inside = self._schedule.next_claim_at()
-        ready_at = min(self._next_scan_at, NEVER if inside is None else inside)
-        return None if ready_at == NEVER else ready_at
 
     def add_task(self, host_id: int, entry: Entry, now: float) -> None:
         """Add a task of this host that waits from now on."""
         if host_id in self._schedule:
             self._schedule.add_task(host_id, entry, now)
         else:
-            self._next_scan_at = min(self._next_scan_at, entry.due / 1000)
-
-    def loaded_keys(self, host_ids: Iterable[int]) -> dict[int, frozenset[int]]:
-        """The keys of the loaded tasks of these hosts. Hosts whose tasks are being read are left out."""
-        return self._schedule.loaded_keys(host_id for host_id in host_ids if host_id not in self._requested_hosts)
+            self.next_scan_at = min(self.next_scan_at, entry.due / 1000)
 
     def reload(self, now: float) -> None:
         """Read everything again, after many hosts got tasks."""
         self._schedule.reload()
-        self._next_scan_at = min(self._next_scan_at, now)
+        self.next_scan_at = min(self.next_scan_at, now)
 
     def start_fill(self, now: float) -> None:
         """Start to read what the window needs, unless a read is running."""
-        wants_hosts = self._next_scan_at <= now
+        wants_hosts = self.next_scan_at <= now
         if self.is_filling or not (wants_hosts or self._schedule.should_refill):
             return
         capacity = self._available_capacity(now) if wants_hosts else 0
@@ -83,7 +72,7 @@ class Window:
         if not refills and capacity <= 0:
             return
         self.is_filling = True
-        self._requested_hosts = frozenset(host_id for host_id, _ in refills)
+        self.requested_hosts = frozenset(host_id for host_id, _ in refills)
         future = asyncio.get_running_loop().run_in_executor(self._thread, self._read_window, refills, capacity, now)
         future.add_done_callback(self._on_filled)
 
@@ -92,7 +81,7 @@ class Window:
         if self._schedule.free_capacity <= 0 and self._full_until <= now:
             self._schedule.evict_hosts(now)
             self._full_until = now + SCAN_INTERVAL_SECONDS
-        self._next_scan_at = NEVER if self._schedule.free_capacity > 0 else self._full_until
+        self.next_scan_at = NEVER if self._schedule.free_capacity > 0 else self._full_until
         return self._schedule.free_capacity
 
     def _read_window(self, refills: list[tuple[int, int]], capacity: int, now: float) -> WindowRead:
@@ -160,7 +149,7 @@ class Window:
 
     def _on_filled(self, future: asyncio.Future[WindowRead]) -> None:
         self.is_filling = False
-        self._requested_hosts = frozenset()
+        self.requested_hosts = frozenset()
         if future.cancelled():
             return
         if (error := future.exception()) is not None:
@@ -172,7 +161,7 @@ class Window:
         for host_id, record in found.hosts:
             if host_id not in self._schedule:
                 self._schedule.add_host(host_id, record)
-        self._next_scan_at = min(self._next_scan_at, found.next_scan_at)
+        self.next_scan_at = min(self.next_scan_at, found.next_scan_at)
         now = self._clock.now()
         self.start_fill(now)
         self._on_change(None)

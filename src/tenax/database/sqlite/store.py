@@ -26,7 +26,7 @@ from tenax.database.page_codec import RecentEvents
 from tenax.database.reports import Counts, DeadLetterRecord, DueTasks, PageFilter, Status, UrlHistory
 from tenax.database.schedule import Schedule
 from tenax.database.sqlite import schema
-from tenax.database.sqlite.host_window import Window
+from tenax.database.sqlite.host_window import NEVER, Window
 from tenax.database.sqlite.read import Reader, SqliteLinks
 from tenax.database.sqlite.requeue import SqliteCutOffs
 from tenax.database.sqlite.schema import LAST_TIME_KEY, FileIdentity, correct_clock_rollback, find_problems
@@ -131,7 +131,9 @@ class SqliteDatabase:
         now = self._clock.now()
         self._claims.expire(now)
         taken = self._schedule.take(now)
-        self._window.start_fill(now)
+        window = self._window
+        if not window.is_filling and (self._schedule.should_refill or window.next_scan_at <= now):
+            window.start_fill(now)
         return self._claims.begin(*taken, self._epoch, now) if taken is not None else None
 
     async def wait_for_work(self, timeout_seconds: float) -> None:
@@ -157,7 +159,11 @@ class SqliteDatabase:
             self._changed.set()
 
     def next_claim_at(self) -> float | None:
-        return self._window.next_claim_at()
+        if self._window.is_filling or self._schedule.should_refill:
+            return 0.0
+        inside = self._schedule.next_claim_at()
+        ready_at = min(self._window.next_scan_at, NEVER if inside is None else inside)
+        return None if ready_at == NEVER else ready_at
 
     def counts(self) -> Counts:
         return rows.counts_from_tally(self._tally)
@@ -203,7 +209,7 @@ class SqliteDatabase:
             return
         self._writing_count = len(group)
         visits, batches = visits_and_batches(group)
-        loaded = self._window.loaded_keys({one.host_id for one in visits})
+        loaded = self._schedule.loaded_keys({one.host_id for one in visits} - self._window.requested_hosts)
         future = loop.run_in_executor(self._thread, self._writer.apply, visits, batches, loaded, self._clock.now())
         future.add_done_callback(lambda written: self._on_group_written(written, group))
 
