@@ -31,8 +31,9 @@ from unittest import mock
 
 from bench.cost_shapes import CURRENT, Form, Shape, kept_shapes, mutated, random_shape
 from tenax.config import Config, ExtractConfig
+from tenax.crawl.reader.cpu_limit import extract_within_limit
 from tenax.crawl.reader.messages import ExtractJob
-from tenax.crawl.reader.read_page import extract_page
+from tenax.crawl.reader.read_page import Reader
 from tenax.crawl.single_page import MAX_CPU_SECONDS, explain_page, read
 from tenax.extract.budget import CpuBudget
 from tenax.extract.html.parser import parse
@@ -85,7 +86,7 @@ def _in_a_crawl(body: bytes, form: Form, reading: ExtractConfig) -> str:
         1, URL, URL, 0, body, _TYPES[form], source=_SOURCES[form], is_url_list=form != "html", is_continuous=True,
         now=NOW, extract=reading,
     )  # fmt: skip
-    failed = extract_page(job, _RULES).failure
+    failed = extract_within_limit(Reader().extract, job, _RULES).failure
     return failed.why if failed is not None else ""
 
 

@@ -69,6 +69,8 @@ WHOLE_DATABASE = {
 PURE = (
     "tenax.crawl.link_graph",
     "tenax.crawl.reader.messages",
+    "tenax.crawl.reader.read_page",
+    "tenax.crawl.url_lists",
     "tenax.crawl.visits",
     "tenax.database.admission",
     "tenax.database.corrections",

@@ -11,8 +11,9 @@ import msgspec
 from tenax.clock import Clock, SteadyClock
 from tenax.config import Config, Sites
 from tenax.crawl import DATABASE_FILE
+from tenax.crawl.reader.cpu_limit import extract_within_limit
 from tenax.crawl.reader.messages import ExtractedPage
-from tenax.crawl.reader.read_page import extract_page
+from tenax.crawl.reader.read_page import Reader
 from tenax.crawl.rules import load_rules
 from tenax.crawl.visits import build_extract_job, outcome_after_extraction
 from tenax.crawl.wiring import build_transports, build_visitor, missing_requirement, open_database
@@ -286,7 +287,8 @@ class _TraceVisit:
         response = answer.response
         if not isinstance(answer.outcome, Fetched) or response is None:
             return None
-        extracted = extract_page(build_extract_job(task, response, self._site, self._clock.now()), self._crawl_rules())
+        job = build_extract_job(task, response, self._site, self._clock.now())
+        extracted = extract_within_limit(Reader().extract, job, self._crawl_rules())
         self._add_steps([describe.describe_extraction(extracted)])
         return extracted
 

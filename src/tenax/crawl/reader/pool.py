@@ -19,6 +19,7 @@ import signal
 from collections import deque
 from contextlib import suppress
 from enum import Enum, auto
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -89,12 +90,14 @@ class InlineReaderPool:
 
     async def start(self) -> None:
         # Imported only here, because this process needs no parser if there are reader processes.
+        from tenax.crawl.reader.cpu_limit import extract_within_limit
         from tenax.crawl.reader.read_page import Reader
 
         self._reader = Reader()
+        self._extract = partial(extract_within_limit, self._reader.extract)
 
     async def extract(self, job: ExtractJob, rules: Rules, other_visits: int = MIN_BATCHING_VISITS) -> ExtractedPage:
-        return self._reader.extract(job, rules)
+        return self._extract(job, rules)
 
     def mark_committed(self, number: int) -> None:
         self._reader.mark_committed((number,))

@@ -9,11 +9,11 @@ from itertools import islice, pairwise
 
 import msgspec
 
-from tenax.crawl.reader.messages import ExtractedPage, ExtractJob, max_cpu_seconds, unreadable_page
+from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
 from tenax.database.page_codec import LinkColumns, pack_links
 from tenax.discovery.archives import Listing, build_listing
 from tenax.discovery.paged_urls import Numbering, parse_paged_url
-from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
+from tenax.extract.budget import CpuBudget
 from tenax.extract.document import Content, ExtractOptions, extract_with_dom
 from tenax.extract.html.block_page_signals import read_block_page_signals
 from tenax.extract.html.dom import Dom
@@ -32,7 +32,6 @@ from tenax.model import (
     content_values,
     count_rule_refusals,
 )
-from tenax.runtime.resources import cpu_seconds, limit_cpu_time, passed_seconds
 from tenax.urls import NO_URLS, FoundOn, KnownUrls
 from tenax.urls.admit import Rules, admit_links, link_targets, url_list_candidate
 from tenax.urls.normalize import (
@@ -80,10 +79,10 @@ class Reader:
         self._uncommitted_candidates: dict[int, tuple[Candidate, ...]] = {}
         """Candidates of jobs that are not committed yet."""
 
-    def extract(self, job: ExtractJob, rules: Rules, max_seconds: float | None = None) -> ExtractedPage:
-        """Extract a document. `max_seconds`: see `extract_page`."""
+    def extract(self, job: ExtractJob, rules: Rules, budget: CpuBudget | None = None) -> ExtractedPage:
+        """Extract a document. Raises `ExtractLimitExceeded`."""
         known: set[str] = set()
-        extracted = extract_page(job, rules, KnownUrls(self._known, self._known_before), known, max_seconds)
+        extracted = extract_page(job, rules, KnownUrls(self._known, self._known_before), known, budget)
         if known and job.is_first and extracted.rejection is None and (linked := self._count_in_links(known)):
             extracted = msgspec.structs.replace(extracted, new_in_links=linked)
         if extracted.candidates:
@@ -117,24 +116,12 @@ def extract_page(
     rules: Rules,
     known_urls: KnownUrls = NO_URLS,
     known_links: set[str] | None = None,
-    max_seconds: float | None = None,
+    budget: CpuBudget | None = None,
 ) -> ExtractedPage:
     """Extract a document. Links to known URLs are not candidates, but are added to `known_links`.
 
-    A document that takes too much CPU time is a failure. `max_seconds` is `max_cpu_seconds`, if it is known.
+    Raises `ExtractLimitExceeded`. Call it through `extract_within_limit`.
     """
-    seconds = max_cpu_seconds(job) if max_seconds is None else max_seconds
-    budget = CpuBudget(cpu_seconds, seconds, "extract.max_cpu_seconds", clock=passed_seconds)
-    try:
-        with limit_cpu_time(seconds, budget.limit_error):
-            return _extract_page(job, rules, known_urls, known_links, budget)
-    except ExtractLimitExceeded as error:
-        return unreadable_page(str(error))
-
-
-def _extract_page(
-    job: ExtractJob, rules: Rules, known_urls: KnownUrls, known_links: set[str] | None, budget: CpuBudget
-) -> ExtractedPage:
     if job.is_url_list:
         return _extract_url_list(job, rules, known_urls)
     content, dom = extract_with_dom(
@@ -166,7 +153,8 @@ def _extract_page(
     )
     if verdict.why:
         return _rejected_page(job, rules, content, dom, verdict)
-    budget.check("before its links were judged")
+    if dom is not None:
+        dom.check_budget("before its links were judged")
     base = resolve_base(content.base_href, job.fetched_url, rules.urls.max_length)
     content, is_cut = _limit_resolvable_links(content, base, len(job.body))
     hrefs, is_nofollow = _followed_links(job, content)
@@ -174,7 +162,8 @@ def _extract_page(
     candidates, refusals, linked, targets = admit_links(rules, page, hrefs, is_nofollow, known_urls)
     if known_links is not None:
         known_links |= linked
-    budget.check("judging its links")
+    if dom is not None:
+        dom.check_budget("judging its links")
     if content.feeds and not content.is_nofollow and "feeds" in job.discovery.sources:
         feeds = _feed_candidates(job, rules, content.feeds, base, known_urls)
         if job.depth < rules.max_depth:

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 from tenax.runtime.resources import configure_memory, pause_collection
 
 if TYPE_CHECKING:
-    from tenax.crawl.reader.messages import ExtractedPage, ExtractJob
-    from tenax.crawl.reader.read_page import Reader
+    from tenax.crawl.reader.messages import ExtractedPage
     from tenax.urls.admit import Rules
 
 
@@ -81,6 +80,7 @@ KILL_MARGIN_SECONDS = 1.0
 def serve(channel: socket.socket, progress_fileno: int) -> None:
     # Imported while garbage collection is paused, because everything stays in memory.
     with pause_collection():
+        from tenax.crawl.reader.cpu_limit import extract_within_limit
         from tenax.crawl.reader.messages import (
             ANSWER_HEADER,
             HEADER,
@@ -108,7 +108,10 @@ def serve(channel: socket.socket, progress_fileno: int) -> None:
             seconds = max_cpu_seconds(job)
             limit.allow(seconds + KILL_MARGIN_SECONDS, used)
             progress.begin()
-            pages.append(_extract(reader, job, rules, seconds))
+            try:
+                pages.append(extract_within_limit(reader.extract, job, rules, seconds))
+            except Exception as error:  # in our code: it does not end the process
+                pages.append(_internal_failure(error))
             before, used = used, time.process_time()
             if used > until:
                 break
@@ -119,14 +122,6 @@ def serve(channel: socket.socket, progress_fileno: int) -> None:
         progress.end()
         ANSWER_HEADER.pack_into(answer, 0, len(answer) - ANSWER_HEADER.size, used - before)
         channel.sendall(answer)
-
-
-def _extract(reader: Reader, job: ExtractJob, rules: Rules, max_seconds: float) -> ExtractedPage:
-    """Extract one document. An error in our code becomes a failure, and does not end the process."""
-    try:
-        return reader.extract(job, rules, max_seconds)
-    except Exception as error:
-        return _internal_failure(error)
 
 
 def _ensure_encodable(extracted: ExtractedPage) -> ExtractedPage:
