@@ -24,9 +24,10 @@ PLANS: dict[str, Plan] = {
     "spends an attempt": Reschedule(1.0, spends_attempt=True),
     "waits": Reschedule(5.0),
     "waits, or uses another transport": Reschedule(5.0),
+    "waits; spends an attempt if the host is well": Reschedule(5.0),
     "given up": DeadLetter("x"),
     "settled": Done(),
-    "requested again, in full": Reschedule(0.0, is_unconditional=True),
+    "requested again, without conditions": Reschedule(0.0, is_unconditional=True),
 }
 
 
@@ -69,23 +70,24 @@ def test_the_numbers_of_the_page_are_the_defaults() -> None:
     fetch, hosts, politeness = FetchConfig(), HostsConfig(), PolitenessConfig()
     text = " ".join(PAGE.split())
     for sentence in (
-        f"{fetch.connect_timeout_seconds:g} s to connect, {fetch.headers_timeout_seconds:g} s to the answer's headers, "
-        f"{fetch.body_timeout_seconds:g} s of silence within a body, {fetch.total_timeout_seconds:g} s in all",
-        f"A body may have {fetch.max_body_bytes >> 20} MB, decoded",
-        f"rate limit: {fetch.max_redirects} in a row, every hop kept",
-        f"{politeness.per_ip_rate_factor:g} times as often as one host",
-        f"else {hosts.throttle_first_seconds:g} s, give or take a tenth",
+        f"{fetch.connect_timeout_seconds:g} s to connect, {fetch.headers_timeout_seconds:g} s until the headers "
+        f"arrive, {fetch.body_timeout_seconds:g} s without data within the body, "
+        f"{fetch.total_timeout_seconds:g} s in total",
+        f"A decoded body may have {fetch.max_body_bytes >> 20} MB",
+        f"Redirects are followed, at most {fetch.max_redirects} in a row",
+        f"{politeness.per_ip_rate_factor:g} times the rate of one host",
+        f"without it {hosts.throttle_first_seconds:g} s, ± 10 % (`hosts.throttle_first_seconds`)",
         f"at least {hosts.throttle_second_seconds / 60:g} min (`hosts.throttle_second_seconds`)",
         f"at least {hosts.throttle_third_seconds / 60:g} min (`hosts.throttle_third_seconds`)",
-        f"After every {hosts.throttle_successes} good answers in a row",
-        f"{hosts.breaker_failures} failures of the host in a row mean an outage: it backs off for "
+        f"After every {hosts.throttle_successes} successful responses in a row",
+        f"{hosts.breaker_failures} failures of the host in a row count as an outage. The host backs off for "
         f"{hosts.breaker_first_seconds:g} s",
-        f"up to {hosts.breaker_max_seconds / 60:g} min; one that passes ends it",
-        f"{hosts.budget_failures} failures within {hosts.budget_window_seconds / 60:g} min, except final answers",
-        f"the host is left alone for {hosts.budget_lockout_seconds / 60:g} min",
-        f"{hosts.cooldown_blocks} refusals in a row",
-        f"(extraction.md#what-a-page-may-cost): {hosts.cooldown_seconds / 60:g} min",
-        f"A URL has {fetch.max_attempts} attempts (`fetch.max_attempts`), {fetch.retry_base_seconds:g} s apart, then "
-        f"{2 * fetch.retry_base_seconds:g} s, up to {fetch.retry_max_seconds:g} s",
+        f"doubles the backoff, up to {hosts.breaker_max_seconds / 60:g} min; a successful probe ends the outage",
+        f"After {hosts.budget_failures} failures within {hosts.budget_window_seconds / 60:g} min the host is left "
+        f"alone for {hosts.budget_lockout_seconds / 60:g} min",
+        f"left alone for {hosts.cooldown_seconds / 60:g} min (`hosts.cooldown_seconds`) after {hosts.cooldown_blocks} "
+        "refusals in a row",
+        f"A URL has {fetch.max_attempts} attempts (`fetch.max_attempts`). The first wait between two attempts is "
+        f"{fetch.retry_base_seconds:g} s, and each further wait is twice as long, up to {fetch.retry_max_seconds:g} s",
     ):
         assert sentence in text, sentence

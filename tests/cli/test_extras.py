@@ -69,3 +69,17 @@ def test_the_image_cannot_install_and_says_what_can(message: str) -> None:
     advice = extras.adapt_install_hint(message, {"INSTALLED_AS": "image"})
     assert "pip install" not in advice
     assert "build the image with the argument EXTRAS=" in advice
+
+
+@pytest.mark.parametrize(
+    ("environment", "advice"),
+    [
+        ({"PROVIDED_BY": "/clone/scripts/tenax"}, "--set fetch.fallbacks=curl,browser"),
+        ({"INSTALLED_AS": "image"}, "from a clone or with pip"),
+        ({}, "pip install 'tenax[browser]'"),
+    ],
+    ids=["clone", "image", "wheel"],
+)
+def test_the_advice_about_a_browser_works_where_tenax_runs(environment: dict[str, str], advice: str) -> None:
+    assert advice in extras.browser_advice(2, environment)
+    assert ("pip install" in extras.browser_advice(1, environment)) == (not environment)

@@ -64,6 +64,16 @@ def test_settings_given_with_more_seeds_hold_too(calm: Demo, tmp_path: Path) -> 
     assert {url for url in calm.pages if url.startswith(second)} <= set(stored(tmp_path))
 
 
+def test_more_seeds_are_admitted_by_the_settings_of_the_crawl(calm: Demo, tmp_path: Path) -> None:
+    """What the last run left out stays out: adding a seed looks through the stored links, with that run's settings."""
+    first, second = calm.seeds
+    assert tenax("crawl", first, *FAST, "--discover", "none", "--dir", tmp_path).code == 0
+    assert stored(tmp_path) == [first]
+    assert tenax("seed", second, "--dir", tmp_path).code == 0
+    assert tenax("crawl", "--dir", tmp_path).code == 0
+    assert sorted(stored(tmp_path)) == sorted([first, second])
+
+
 def test_a_password_is_neither_printed_nor_kept(calm: Demo, tmp_path: Path) -> None:
     proxy = ("--proxy", "http://me:hush@127.0.0.1:9", "--set", "proxy.ban_seconds=3600")
     answer = tenax("crawl", calm.seeds[0], *INLINE, *proxy, "--dir", tmp_path)

@@ -3,8 +3,19 @@ from __future__ import annotations
 import pytest
 
 from tenax.config import HostsConfig
-from tenax.hosts.rules import host_after_probe, should_probe
-from tenax.model import Deferred, Failed, FailureKind, Fetched, Outcome, Redirected, Refused, Rejected, Unchanged
+from tenax.hosts.rules import attribute_failure, host_after_probe, should_probe
+from tenax.model import (
+    Deferred,
+    Failed,
+    FailureKind,
+    Fetched,
+    HostRecord,
+    Outcome,
+    Redirected,
+    Refused,
+    Rejected,
+    Unchanged,
+)
 from tests.hosts.history import (
     HOST,
     HTTP_403,
@@ -195,3 +206,27 @@ def test_the_numbers_are_settings() -> None:
         history.probe(is_up=False)
         waits.append(history.wait)
     assert waits == [5, 15, 20, 20]
+
+
+WELL = host(page_count=3)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "record", "fallbacks_tried", "is_of_the_host"),
+    [
+        (RESET, WELL, 0, False),
+        (HTTP_503, WELL, 0, False),
+        (asking_to_wait(HTTP_503, 5.0), WELL, 0, True),
+        (REFUSED, WELL, 0, True),
+        (HTTP_503, host(), 0, True),
+        (HTTP_503, host(page_count=3, failures_in_a_row=1), 0, True),
+        (RESET, host(page_count=3, failures_in_a_row=1), 1, False),
+        (RESET, host(page_count=3, failures_in_a_row=2), 1, True),
+        (HTTP_503, DOWN, 0, True),
+    ],
+    ids=["reset", "503", "asks to wait", "refused", "never well", "second", "fallback", "more than its own", "down"],
+)
+def test_one_failure_of_a_host_that_responds_is_the_urls_own(
+    outcome: Failed, record: HostRecord, fallbacks_tried: int, is_of_the_host: bool
+) -> None:
+    assert attribute_failure(outcome, record, fallbacks_tried).is_site_wide == is_of_the_host

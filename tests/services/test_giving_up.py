@@ -52,6 +52,22 @@ async def test_urls_that_stay_broken_on_a_host_that_is_up(lab: Lab, trouble: Beh
     assert lab.redis.hgetall(ATTEMPTS) == {}, "nothing is left of what was counted"
 
 
+async def test_a_url_that_stays_unavailable_on_a_host_that_is_up(lab: Lab) -> None:
+    """A 503 usually means that the host is down; here its other page shows that it is not."""
+    days = Days()
+    leaping = Leaping(days)
+    broken = status("503 Service Unavailable")
+    async with Site({"/robots.txt": OPEN, "/": page("/"), "/broken": broken}, "127.0.0.57", now=days.time) as site:
+        lab.enqueue(site.url("/"), site.url("/broken"))
+        async with lab.fetching([site], PACE, days.clock, leaping) as fetcher:
+            leaping.fetcher = fetcher
+            await until(lambda: lab.is_settled)
+            assert (fetcher.metrics.failed, fetcher.metrics.fetched) == (1, 1)
+    assert lab.dead == [site.url("/broken").encode()]
+    assert lab.reason(site.url("/broken"))["attempts"] == 3
+    assert days.time() < HOUR
+
+
 async def test_attempts_survive_the_process_that_counted_them(lab: Lab) -> None:
     """Each fetcher ends after one visit, as if it were killed: its items are requeued, and the count is kept."""
     async with Site({"/robots.txt": OPEN, "/broken": status("500 Oops")}) as site:

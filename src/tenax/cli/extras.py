@@ -80,3 +80,19 @@ def adapt_install_hint(text: str, environment: Mapping[str, str] = os.environ) -
     if environment.get("INSTALLED_AS") != "image":
         return text
     return _PIP_COMMAND.sub(r"build the image with the argument EXTRAS=\2, see deploy/Dockerfile", text)
+
+
+def browser_advice(number: int, environment: Mapping[str, str] = os.environ) -> str:
+    """What to do about URLs that need a browser, where Tenax runs now."""
+    need = "1 URL needs a browser" if number == 1 else f"{number:,} URLs need a browser"
+    if environment.get("PROVIDED_BY"):
+        return (
+            f"{need}: install Chromium, and give the next run `--set fetch.fallbacks=curl,browser`; it installs the "
+            "rest and visits them"
+        )
+    if environment.get("INSTALLED_AS") == "image":
+        return f"{need}: this image has none; run Tenax from a clone or with pip, where Chromium is installed"
+    return (
+        f"{need}: install one (`pip install 'tenax[browser]'`, and Chromium) and keep `browser` in `fetch.fallbacks`; "
+        "the next run visits them"
+    )

@@ -151,11 +151,14 @@ class Pipeline:
             pace = FOLLOWUP_PACE if own else request_pace(host, site)
             answer = await self._transports.get(transport, request, pace)
             if isinstance(answer, Failed):
-                answer = attribute_failure(add_setting_advice(answer, host.origin, body_limit_setting(task)), host)
+                advised = add_setting_advice(answer, host.origin, body_limit_setting(task))
+                answer = attribute_failure(advised, host, _fallbacks_tried(task, site.fetch))
             if not isinstance(answer, Response):
                 sent = len(own) + (not isinstance(answer, Deferred))
                 return FetchResult(answer, self._clock.now(), sent, transport, chain=(*task.chain, *own))
             outcome = self._page_outcome(answer, request, stored_copy, site)
+            if isinstance(outcome, Failed):
+                outcome = attribute_failure(outcome, host, _fallbacks_tried(task, site.fetch))
             if outcome is not None:
                 return _build_result(
                     outcome, answer, site.fetch, len(own) + 1, (*task.chain, *own), stored_copy=stored_copy
@@ -232,6 +235,11 @@ class Pipeline:
             send_by=send_by,
             reservation=reservation,
         )
+
+
+def _fallbacks_tried(task: Task, fetch: FetchConfig) -> int:
+    """How many transports have failed for this URL in this round, before the one that it waits for."""
+    return fetch.fallbacks.index(task.transport) + 1 if task.transport in fetch.fallbacks else 0
 
 
 def _build_result(

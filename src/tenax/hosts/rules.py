@@ -192,14 +192,20 @@ def is_host_failure(outcome: Outcome) -> bool:
     return outcome.is_site_wide or outcome.kind in _AMBIGUOUS_FAILURES
 
 
-def attribute_failure(failed: Failed, record: HostRecord) -> Failed:
-    """A reset connection of a host that otherwise responds is a failure of the URL, so the URL spends an attempt.
+def attribute_failure(failed: Failed, record: HostRecord, fallbacks_tried: int = 0) -> Failed:
+    """A failure of a host that otherwise responds is a failure of the URL, so the URL spends an attempt.
 
-    `record` is the host before the failure. Several resets in a row still count towards an outage.
+    That is a reset connection, or a 502, 503 or 504 that does not ask to wait. `record` is the host before the failure;
+    the failures of the same URL with `fallbacks_tried` transports do not count against it. Several failures in a row
+    still count towards an outage.
     """
-    is_well = record.page_count > 0 and not record.failures_in_a_row and not should_probe(record)
-    is_own = failed.kind is FailureKind.RESET and failed.is_site_wide and is_well
-    return msgspec.structs.replace(failed, is_site_wide=False) if is_own else failed
+    is_doubtful = failed.kind is FailureKind.RESET or (
+        failed.kind is FailureKind.SERVER_ERROR and not failed.retry_after_seconds
+    )
+    if not (failed.is_site_wide and is_doubtful and record.page_count):
+        return failed
+    is_well = record.failures_in_a_row <= fallbacks_tried and not should_probe(record)
+    return msgspec.structs.replace(failed, is_site_wide=False) if is_well else failed
 
 
 def apply_breaker(

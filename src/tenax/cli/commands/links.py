@@ -49,8 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by",
         choices=("in-degree", "pagerank"),
-        help="measure for --top and --prioritize: the number of linking pages (default), or PageRank, which needs "
-        "`pip install 'tenax[graph]'`",
+        help="measure for --top and --prioritize: the number of linking pages (default), or PageRank, which needs the "
+        "extra `graph`",
     )
     settings.add_crawl_arguments(parser)
     add_json_argument(parser)

@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
+    from tenax.cli.options import load_existing_crawl, merge_settings
     from tenax.cli.output import print_lines
 
     sources = settings.load(args).sources  # checked before standard input is read
@@ -51,10 +52,13 @@ def run(args: argparse.Namespace) -> int:
     if not urls:
         raise UsageError("there is nothing to add; give at least one URL, or a --file of them")
     where, config = settings.resolve_crawl(args, urls[0])
+    given = settings.flag_settings(args)
     explicit_keys = frozenset(key for key, source in sources.items() if source != "default")
-    print_lines(
-        format_result(*asyncio.run(_add_seeds(where, config, urls, explicit_keys, settings.flag_settings(args))))
-    )
+    existing = asyncio.run(load_existing_crawl(where, config, is_required=False))
+    if existing is not None:
+        # As the next run will have them: what is admitted now must be what that run admits.
+        config = settings.load(args, flags=merge_settings(existing, given, is_new_round=True)).config
+    print_lines(format_result(*asyncio.run(_add_seeds(where, config, urls, explicit_keys, given))))
     return 0
 
 

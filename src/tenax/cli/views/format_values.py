@@ -157,15 +157,6 @@ def _format_clock(at: float, now: float) -> str:
     return clock[11:] if clock[:10] == format_time(now)[:10] else clock
 
 
-def browser_advice(number: int) -> str:
-    """What to do about URLs that need a browser."""
-    need = "1 URL needs a browser" if number == 1 else f"{number:,} URLs need a browser"
-    return (
-        f"{need}: install one (`pip install 'tenax[browser]'`, and Chromium) and keep `browser` in `fetch.fallbacks`; "
-        "the next run visits them"
-    )
-
-
 def describe_extraction(progress: Progress) -> list[str]:
     """Why extraction was slower than it could be; empty if it was not."""
     if not progress.pages_in_python:

@@ -1,10 +1,10 @@
-"""The status of a crawl: counts, hosts, what is due when, and why nothing moves. Also the summary at the end of a
-run."""
+"""The status of a crawl: counts, hosts, what is due when, why nothing moves; and the summary at the end of a run."""
 
 from __future__ import annotations
 
 import os
 
+from tenax.cli.extras import browser_advice
 from tenax.cli.options import CrawlOptions
 from tenax.cli.output import (
     TextStyle,
@@ -198,7 +198,7 @@ def _idle_reason_lines(status: Status, resume: str, style: TextStyle) -> list[st
     """Why nothing moves, and how to resume; empty while the crawl works."""
     if not status.waiting:
         if status.needs_browser:
-            return [f"Nothing else is waiting. {format_values.browser_advice(status.needs_browser)}."]
+            return [f"Nothing else is waiting. {browser_advice(status.needs_browser)}."]
         if status.dead:
             return ["Nothing is waiting. `tenax dead-letters list` shows the failed URLs."]
         if status.cut_off or status.parked:
@@ -264,7 +264,7 @@ def format_summary(report: Report, style: TextStyle) -> list[str]:
     if status.dead:
         rows.append(("failed URLs", format_values.format_count(status.dead)))
     if status.needs_browser:
-        rows.append(("browser", format_values.browser_advice(status.needs_browser)))
+        rows.append(("browser", browser_advice(status.needs_browser)))
     if status.waiting:
         rows.append(("waiting", format_values.pluralize(status.waiting, "URL")))
     lines += [*format_pairs([*rows, ("", ""), *_location_rows(report)], style), ""]
@@ -318,7 +318,7 @@ def _limit_lines(status: Status) -> list[str]:
 
 def _browser_hint(report: Report) -> str:
     number = report.status.needs_browser
-    return f" {format_values.browser_advice(number)}." if number else ""
+    return f" {browser_advice(number)}." if number else ""
 
 
 def _format_pages(report: Report, style: TextStyle) -> str:
