@@ -41,11 +41,14 @@ R = TypeVar("R", bound=OfRecord)
 def load_statements(backend: str, parameter_mark: str) -> dict[str, str]:
     """The statements of a backend by name: its own, and those that are the same in every backend.
 
-    `parameter_mark` is written before the number of a parameter.
+    `parameter_mark` is written before the number of a parameter. `{name}` stands for a part that each backend has of
+    its own, because they take many rows in different ways.
     """
     own, shared = _read_statements(backend), _read_statements("tenax.database")
     assert not own.keys() & shared.keys(), "a statement stands twice"
-    return own | {name: re.sub(r"\$(?=\d)", parameter_mark, statement) for name, statement in shared.items()}
+    for name, statement in shared.items():
+        own[name] = re.sub(r"\{(\w+)\}", lambda part: own[part[1]], re.sub(r"\$(?=\d)", parameter_mark, statement))
+    return own
 
 
 def _read_statements(package: str) -> dict[str, str]:

@@ -226,42 +226,14 @@ WHERE q.host_id = g.host_id AND q.rank = g.rank AND q.due = g.due AND q.key = g.
 -- name: ids_reserve
 SELECT nextval('number') FROM generate_series(1, $1);
 
--- name: record_put
--- A visit without a page. A stored page is kept, marked as stale when it was requested; a visit without a request
--- (asked_at is NULL) keeps the last answer.
-INSERT INTO record AS r (id, host_id, key, path, state, status, http_status, depth, priority, source, via, discovered_at,
-                         last_visit_at, next_visit_at, error_count, error_message, attempt, duration_ms, last_visit, chain,
-                         asked_at, stale_why, validation_status, rejection_reason)
+-- name: record_put_values
 SELECT * FROM unnest(
     $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::integer[], $8::integer[],
     $9::smallint[], $10::smallint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::integer[],
     $16::text[], $17::integer[], $18::bigint[], $19::bigint[], $20::bytea[], $21::bigint[], $22::text[],
     $23::text[], $24::text[])
-ON CONFLICT (id) DO UPDATE SET
-    state = excluded.state,
-    status = CASE WHEN excluded.asked_at IS NULL AND excluded.status <> 'blocked' THEN r.status ELSE excluded.status END,
-    http_status = CASE WHEN excluded.asked_at IS NULL THEN r.http_status ELSE excluded.http_status END,
-    validation_status = CASE WHEN excluded.asked_at IS NULL THEN r.validation_status ELSE excluded.validation_status END,
-    rejection_reason = CASE WHEN excluded.asked_at IS NULL THEN r.rejection_reason ELSE excluded.rejection_reason END,
-    last_visit_at = excluded.last_visit_at, next_visit_at = excluded.next_visit_at,
-    error_count = CASE WHEN excluded.asked_at IS NULL THEN r.error_count
-                       WHEN excluded.error_count = 0 THEN 0 ELSE r.error_count + 1 END,
-    error_message = CASE WHEN excluded.asked_at IS NULL THEN coalesce(excluded.error_message, r.error_message)
-                         ELSE excluded.error_message END,
-    attempt = excluded.attempt,
-    duration_ms = CASE WHEN r.content_id IS NULL THEN excluded.duration_ms ELSE r.duration_ms END,
-    last_visit = excluded.last_visit, asked_at = coalesce(excluded.asked_at, r.asked_at),
-    stale_since = CASE WHEN excluded.asked_at IS NULL OR r.content_id IS NULL THEN r.stale_since
-                       ELSE coalesce(r.stale_since, excluded.asked_at) END,
-    stale_why = CASE WHEN excluded.asked_at IS NULL OR r.content_id IS NULL THEN r.stale_why ELSE excluded.stale_why END;
 
--- name: record_put_page
--- A visit with a page.
-INSERT INTO record (id, host_id, key, path, state, status, http_status, depth, priority, source, via, discovered_at,
-                    last_visit_at, next_visit_at, attempt, duration_ms, last_visit, chain,
-                    content_id, content_type, content_length, content_hash, title, description, canonical, language,
-                    kind, charset, charset_source, links_count, fetched_at, page_status, etag, last_modified,
-                    headline, authors, published, words, duplicate_of, similarity, fingerprint, validation_status, canonical_key)
+-- name: record_put_page_values
 SELECT * FROM unnest(
     $1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::integer[], $8::integer[],
     $9::smallint[], $10::smallint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::integer[],
@@ -269,20 +241,6 @@ SELECT * FROM unnest(
     $24::text[], $25::text[], $26::text[], $27::text[], $28::text[], $29::text[], $30::integer[], $31::bigint[],
     $32::integer[], $33::text[], $34::text[], $35::text[], $36::text[], $37::text[], $38::integer[], $39::bigint[],
     $40::float8[], $41::bytea[], $42::text[], $43::bigint[])
-ON CONFLICT (id) DO UPDATE SET
-    state = excluded.state, status = excluded.status, http_status = excluded.http_status,
-    last_visit_at = excluded.last_visit_at, next_visit_at = excluded.next_visit_at, error_count = 0,
-    error_message = NULL, attempt = excluded.attempt, duration_ms = excluded.duration_ms,
-    last_visit = excluded.last_visit, chain = excluded.chain, content_id = excluded.content_id,
-    content_type = excluded.content_type, content_length = excluded.content_length,
-    content_hash = excluded.content_hash, title = excluded.title, description = excluded.description,
-    canonical = excluded.canonical, language = excluded.language, kind = excluded.kind, charset = excluded.charset,
-    charset_source = excluded.charset_source, links_count = excluded.links_count, fetched_at = excluded.fetched_at,
-    page_status = excluded.page_status, etag = excluded.etag, last_modified = excluded.last_modified,
-    headline = excluded.headline, authors = excluded.authors, published = excluded.published, words = excluded.words,
-    duplicate_of = excluded.duplicate_of, similarity = excluded.similarity, fingerprint = excluded.fingerprint,
-    validation_status = excluded.validation_status, rejection_reason = NULL, canonical_key = excluded.canonical_key,
-    url_list = NULL, stale_since = NULL, stale_why = NULL;
 
 -- name: record_confirm
 -- The site confirmed the stored page or list.
