@@ -12,6 +12,8 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
+import msgspec
+
 from tenax.database import Admission, Similarity, rows
 from tenax.database.rows import milliseconds, url_origin
 from tenax.database.schedule import Entry
@@ -306,3 +308,16 @@ def count_by_source(entries: Iterable[Entry]) -> Counter[str]:
         for entry in entries
     )
     return Counter({f"found:{source}": count for source, count in counted.items()})
+
+
+def mark_duplicates(
+    admissions: Sequence[Admission], effects: Effects, visits: Sequence[PendingVisit]
+) -> list[Admission]:
+    """The admissions of some visits, with the originals of their pages."""
+    marked = list(admissions)
+    for number, match in effects.duplicates.items():
+        is_accepted = len(effects.candidates[number]) == len(visits[number].visit.candidates)
+        marked[number] = msgspec.structs.replace(
+            marked[number], duplicate_of=match.url, similarity=match.similarity, are_candidates_accepted=is_accepted
+        )
+    return marked

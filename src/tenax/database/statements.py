@@ -8,7 +8,6 @@ from pkgutil import get_data
 from typing import Protocol, TypeVar
 
 from tenax.database import PriorityFunction, rows
-from tenax.database.visit_rows import Effects, RowValues
 from tenax.model import NEEDS_BROWSER, Priority
 
 ROW_BATCH_SIZE = 500
@@ -57,23 +56,6 @@ def _read_statements(package: str) -> dict[str, str]:
     assert text is not None, "it comes with the package"
     blocks = re.split(r"^-- name: (\w+)\n", text.decode(), flags=re.MULTILINE)[1:]
     return dict(zip(blocks[::2], (block.strip() for block in blocks[1::2]), strict=True))
-
-
-def record_rows(effects: Effects) -> tuple[tuple[str, Sequence[RowValues]], ...]:
-    """The rows of records and their pages, with the statement for each kind, in the order in which they are written."""
-    return (
-        ("visit_add", effects.visits),
-        ("record_put", effects.records_without_page),
-        ("record_put_page", effects.pages),
-        ("content_add", effects.contents),
-        ("link_put", effects.links),
-        ("cut_off_clear", effects.refetched),
-        ("cut_off_add", sorted(effects.cut_offs)),
-        ("record_url_list", effects.url_lists),
-        ("record_missing_url_list", effects.missing_url_lists),
-        ("record_change_history", effects.change_histories),
-        ("record_confirm", effects.confirmed),
-    )
 
 
 async def iterate_records(read_after: Callable[[int], Awaitable[Sequence[R]]]) -> AsyncIterator[R]:

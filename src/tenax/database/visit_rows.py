@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from tenax.config import DuplicatesConfig
-from tenax.database import Admission, Similarity, rows
+from tenax.database import Similarity, rows
 from tenax.database.duplicates import DuplicateKeys, DuplicateMatch, DuplicateSearch, make_duplicate_keys
 from tenax.database.page_codec import encode_content
 from tenax.database.rows import milliseconds
@@ -143,6 +143,23 @@ class Effects:
         self.tally: Counter[str] = Counter()
 
 
+def record_rows(effects: Effects) -> tuple[tuple[str, Sequence[RowValues]], ...]:
+    """The rows of records and their pages, with the statement for each kind, in the order in which they are written."""
+    return (
+        ("visit_add", effects.visits),
+        ("record_put", effects.records_without_page),
+        ("record_put_page", effects.pages),
+        ("content_add", effects.contents),
+        ("link_put", effects.links),
+        ("cut_off_clear", effects.refetched),
+        ("cut_off_add", sorted(effects.cut_offs)),
+        ("record_url_list", effects.url_lists),
+        ("record_missing_url_list", effects.missing_url_lists),
+        ("record_change_history", effects.change_histories),
+        ("record_confirm", effects.confirmed),
+    )
+
+
 def known_record_ids(visits: Sequence[PendingVisit]) -> list[int]:
     """The record ids whose stored pages are needed: of pages that were fetched again or confirmed."""
     return [
@@ -219,19 +236,6 @@ def _drop_duplicate_links(visit: Visit, kept: PageToStore | None, rules: Duplica
     return msgspec.structs.replace(
         visit, candidates=(), new_in_links={}, refusals={**visit.refusals, DUPLICATE: len(visit.candidates)}
     )
-
-
-def mark_duplicates(
-    admissions: Sequence[Admission], effects: Effects, visits: Sequence[PendingVisit]
-) -> list[Admission]:
-    """The admissions of some visits, with the originals of their pages."""
-    marked = list(admissions)
-    for number, match in effects.duplicates.items():
-        is_accepted = len(effects.candidates[number]) == len(visits[number].visit.candidates)
-        marked[number] = msgspec.structs.replace(
-            marked[number], duplicate_of=match.url, similarity=match.similarity, are_candidates_accepted=is_accepted
-        )
-    return marked
 
 
 def _add_visit_rows(

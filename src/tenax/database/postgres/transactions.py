@@ -12,7 +12,7 @@ from tenax import logs
 from tenax.clock import Clock
 from tenax.config import DatabaseConfig
 from tenax.database import Admission, rows
-from tenax.database.admission import AdmissionRate, Batch, WriteRules, visit_batches
+from tenax.database.admission import AdmissionRate, Batch, WriteRules, mark_duplicates, visit_batches
 from tenax.database.claims import PendingCommit, complete_visits, split_group, visits_and_batches
 from tenax.database.corrections import map_texts, replace_surrogates
 from tenax.database.postgres.admit import AdmitResult, Admitter, WindowState
@@ -22,7 +22,7 @@ from tenax.database.postgres.visited import VisitedFilter
 from tenax.database.postgres.worker import LeasedSchedule, Worker, WorkerEnded
 from tenax.database.postgres.write_visits import VisitWriter, expedite_changed_pages
 from tenax.database.schedule import Entry
-from tenax.database.visit_rows import Effects, PendingVisit, mark_duplicates
+from tenax.database.visit_rows import Effects, PendingVisit
 from tenax.errors import CommitUnknown, DatabaseUnusable, LeaseLost
 from tenax.model import Candidate, RobotsCopy, Visit
 

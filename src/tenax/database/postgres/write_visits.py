@@ -11,7 +11,6 @@ from tenax.database.postgres.connection import Connection
 from tenax.database.postgres.schema import queries, write_rows
 from tenax.database.rows import StoredRobotsHashes, milliseconds
 from tenax.database.schedule import Entry
-from tenax.database.statements import record_rows
 from tenax.database.visit_rows import (
     Effects,
     NewIds,
@@ -21,6 +20,7 @@ from tenax.database.visit_rows import (
     compute_effects,
     iter_change_notices,
     known_record_ids,
+    record_rows,
 )
 from tenax.model import RobotsCopy
 

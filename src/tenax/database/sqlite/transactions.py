@@ -23,6 +23,7 @@ from tenax.database.admission import (
     build_admissions,
     build_entry,
     cut_off_rows,
+    mark_duplicates,
     select_unknown,
     visit_batches,
 )
@@ -39,7 +40,7 @@ from tenax.database.sqlite.schema import (
     write_rows,
 )
 from tenax.database.sqlite.write_visits import VisitWriter, expedite_changed_pages
-from tenax.database.visit_rows import PendingVisit, mark_duplicates
+from tenax.database.visit_rows import PendingVisit
 from tenax.model import Candidate, Cursor, Event
 
 HostKey = tuple[int, int]

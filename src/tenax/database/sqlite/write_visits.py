@@ -13,7 +13,7 @@ from tenax.database.duplicates import DuplicateSearch, Original
 from tenax.database.rows import StoredRobotsHashes, milliseconds
 from tenax.database.schedule import Entry
 from tenax.database.sqlite.schema import queries, select_many, write_rows
-from tenax.database.statements import ROUND_KEY, record_rows
+from tenax.database.statements import ROUND_KEY
 from tenax.database.visit_rows import (
     Effects,
     NewIds,
@@ -23,6 +23,7 @@ from tenax.database.visit_rows import (
     compute_effects,
     iter_change_notices,
     known_record_ids,
+    record_rows,
 )
 from tenax.model import HostRecord, Reschedule, StoredCopy
 
