@@ -72,8 +72,11 @@ def reader_pids() -> list[int]:
     """The live reader processes of this process."""
     found = []
     for children in Path("/proc/self/task").glob("*/children"):
-        for pid in map(int, children.read_text().split()):
-            with suppress(OSError):  # it has ended meanwhile
+        pids = ""
+        with suppress(OSError):  # the thread has ended meanwhile
+            pids = children.read_text()
+        for pid in map(int, pids.split()):
+            with suppress(OSError):  # the process has ended meanwhile
                 if b"tenax.crawl.reader.worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
                     found.append(pid)
     return found
