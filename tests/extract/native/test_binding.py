@@ -97,8 +97,14 @@ def test_any_markup_is_extracted_alike(markup: str, is_wrapped: bool) -> None:
 @pytest.fixture
 def reload_native() -> Iterator[None]:
     """The library is searched for again, before and after."""
-    binding._load_native.cache_clear()
+    unload()
     yield
+    unload()
+
+
+def unload() -> None:
+    if ready := binding.load_native():
+        ready.close()
     binding._load_native.cache_clear()
 
 

@@ -136,6 +136,11 @@ class NativeLibrary:
         else:
             self.functions.native_page_free(page)
 
+    def close(self) -> None:
+        """Free the memory that is kept for the next pages."""
+        while self._spare_pages:
+            self.functions.native_page_free(self._spare_pages.pop())
+
 
 class NativePage:
     """One page open in the native library. Its tree must outlive it."""
