@@ -121,6 +121,7 @@ IMPURE = frozenset({
 })  # fmt: skip
 IMPURE_CALLS = frozenset({"open", "print", "input", "now", "utcnow", "today"})
 USES_IMPURE = {
+    ("tenax.extract.html.lexbor_functions", "os"): "has the system test addresses, with a pipe",
     ("tenax.extract.html.parser", "sys"): "counts the references to a tree, to reuse its document",
     ("tenax.fetch.bodies", "sys"): "checks the Python version, because newer ones have zstd in the standard library",
     ("tenax.extract.native.binding", "threading"): "loads the native library once, also with several threads",
@@ -156,7 +157,10 @@ LIBRARY_MODULES = {
     "re2": ("tenax.urls.scope", "tenax.text.sanitize"),
     "redis": ("tenax.runtime.redis", "tenax.events.redis", "tenax.hosts.redis", "tenax.services"),
     "rich": ("tenax.cli.views.progress",),
-    "selectolax": ("tenax.extract.html.parser", "tenax.extract.html.tree", "tenax.extract.native.binding"),
+    "selectolax": (
+        *("tenax.extract.html.lexbor_functions", "tenax.extract.html.parser", "tenax.extract.html.tree"),
+        "tenax.extract.native.binding",
+    ),
     "sqlite3": ("tenax.database.sqlite",),
     "uvloop": ("tenax.cli.run_crawl", "tenax.demo.__main__"),
     "yaml": ("tenax.cli.commands.schedule",),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import json
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -24,6 +26,8 @@ from tenax.extract.html.links import Links
 from tenax.extract.html.parser import MAX_ATTRIBUTES, MAX_DEPTH, PIECE_BYTES, parse
 from tenax.extract.html.tree import FED, HANDED_BACK, Feeder
 from tenax.extract.native import binding
+from tests.e2e.program import ROOT, environment
+from tests.extract.html.parser_offsets import NAMES, OFFSETS
 
 HTML = "text/html; charset=utf-8"
 
@@ -86,10 +90,17 @@ def test_documents_outlive_the_parser() -> None:
     assert [dom.css("p")[0].html for dom in doms] == [f'<p title="t{n}">text {n}</p>' for n in range(20)]
 
 
-def test_another_lexbor_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parser, "_OPEN_ELEMENTS", parser._FORMATTING)
-    with pytest.raises(ImportError, match="another lexbor"):
-        parser._check_layout()
+def test_another_lexbor_is_detected_without_a_crash() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "tests.extract.html.parser_offsets"],
+        cwd=ROOT, env={**environment(), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}, stdout=subprocess.PIPE, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, "it read what is no memory"
+    outcomes = [json.loads(line) for line in ran.stdout.decode().splitlines()]
+    assert len(outcomes) == len(NAMES) * len(OFFSETS)
+    for name, offset, is_usual, outcome in outcomes:
+        expected = "accepted" if is_usual else "this selectolax contains another lexbor than version 1.0.2"
+        assert outcome == expected, f"{name} at {offset}"
 
 
 STANDARD, QUIRKS = b"<!DOCTYPE html><p>one<table><tr><td>1</table>", b"<p>one<table><tr><td>1</table>"

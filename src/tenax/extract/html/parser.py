@@ -14,10 +14,21 @@ import math
 import sys
 from typing import Any, Final, NamedTuple, cast
 
-from selectolax import lexbor
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
 from tenax.extract.budget import CpuBudget, ExtractLimitExceeded
+from tenax.extract.html.lexbor_functions import (
+    OK,
+    POINTER,
+    POINTER_BYTES,
+    SIZE,
+    are_readable,
+    functions,
+    measure_attributes,
+    read_count,
+    read_pointer,
+    view,
+)
 from tenax.extract.html.tree import FAILED, FED, HANDED_BACK, Feed, Feeder
 
 MAX_TREE_BYTES: Final = 56 * 1024 * 1024
@@ -61,54 +72,27 @@ _TOKEN, _TOKEN_ATTRIBUTES = 8, 10
 _FIRST_ATTRIBUTE = 4
 _OPEN_ELEMENTS, _FORMATTING = 4, 5
 _LIST, _LIST_LENGTH, _OBJECTS_ALLOCATED = 0, 2, 2
-_ELEMENT_ATTRIBUTE, _ATTRIBUTE_VALUE, _NEXT_ATTRIBUTE, _VALUE_LENGTH = 15, 14, 16, 1
-_TEXT, _TEXT_LENGTH = 12, 13
 _CHUNKS: Final = 3
 """Number of memory chunks of a tree."""
 _CHUNK_BYTES: Final = 32_776
 _TOKEN_ATTRIBUTE_BYTES: Final = 88
 _BATCH_ELEMENTS: Final = 64
 _MAX_SPARE_PARSERS: Final = 4
-_OK: Final = 0
-_LAYOUT_SAMPLE: Final = b"<div><p><b title=abc id=de><i><br><u class=f id"
+_LAYOUT_SAMPLE: Final = (
+    b"<div><p>words",
+    b"<b title=abc ",
+    b"id=de",
+    b"><i>",
+    b"<br>" * 250 + b"<b",
+    b" class=f id",
+)
+_SAMPLE_TAGS: Final = [0, 1, 1, 0, 0, 2]
+"""In which tag with attributes each piece of the sample ends; 0 for none."""
 _UNSUPPORTED_LEXBOR: Final = "this selectolax contains another lexbor than version 1.0.2"
 
-_pointer, _size, _status = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
-_POINTER_BYTES: Final = ctypes.sizeof(_pointer)
 _HTML_AT: Final[int] = cast("Any", Feed).html.offset
-_SIGNATURES: Final[dict[str, tuple[Any, ...]]] = {
-    "lxb_dom_node_parent_noi": (_pointer, _pointer),
-    "lxb_dom_node_remove": (None, _pointer),
-    "lxb_html_document_clean": (None, _pointer),
-    "lxb_html_document_mraw_noi": (_pointer, _pointer),
-    "lexbor_mem_chunk_length_noi": (_size, _pointer),
-    "lxb_html_parser_create": (_pointer,),
-    "lxb_html_parser_init": (_status, _pointer),
-    "lxb_html_parser_clean": (None, _pointer),
-    "lxb_html_parser_destroy": (_pointer, _pointer),
-    "lxb_html_parser_tokenizer_noi": (_pointer, _pointer),
-    "lxb_html_parser_tree_noi": (_pointer, _pointer),
-    "lxb_html_parse_chunk_prepare": (_status, _pointer, _pointer),
-    "lxb_html_parse_chunk_process": (_status, _pointer, _pointer, _size),
-    "lxb_html_parse_chunk_end": (_status, _pointer),
-    "lxb_html_tree_active_formatting_marker": (_pointer,),
-    "lxb_html_tree_active_formatting_remove_by_node": (None, _pointer, _pointer),
-}
-
-
-def _load_lexbor() -> ctypes.CDLL:
-    library = ctypes.CDLL(lexbor.__file__)
-    for name, (result, *arguments) in _SIGNATURES.items():
-        try:
-            function = getattr(library, name)
-        except AttributeError:
-            raise ImportError(f"this selectolax does not export {name} of lexbor; version 1.0.2 does") from None
-        function.restype, function.argtypes = result, arguments
-    return library
-
-
-_lexbor: Final = _load_lexbor()
-_process: Final = ctypes.cast(_lexbor.lxb_html_parse_chunk_process, _pointer).value
+_lexbor: Final = functions
+_process: Final = ctypes.cast(_lexbor.lxb_html_parse_chunk_process, POINTER).value
 _marker: Final[int] = _lexbor.lxb_html_tree_active_formatting_marker()
 """Marks the start of a table cell or similar among the formatting elements."""
 
@@ -134,23 +118,23 @@ class _Parser:
 
     def __init__(self) -> None:
         self.handle: int = _lexbor.lxb_html_parser_create()
-        if not self.handle or _lexbor.lxb_html_parser_init(self.handle) != _OK:
+        if not self.handle or _lexbor.lxb_html_parser_init(self.handle) != OK:
             raise MemoryError
         tokenizer: int = _lexbor.lxb_html_parser_tokenizer_noi(self.handle)
         tree: int = _lexbor.lxb_html_parser_tree_noi(self.handle)
-        self._token = _read_pointer(tokenizer, _TOKEN)
+        self._token = read_pointer(tokenizer, _TOKEN)
         self._token_before: int | None = None
-        self._first_attribute = _pointer()
-        self.attributes = _read_count(tokenizer, _TOKEN_ATTRIBUTES, _OBJECTS_ALLOCATED)
+        self._first_attribute = POINTER()
+        self.attributes = read_count(tokenizer, _TOKEN_ATTRIBUTES, _OBJECTS_ALLOCATED)
         """Of all tags so far."""
-        self.open_elements = _read_count(tree, _OPEN_ELEMENTS, _LIST_LENGTH)
-        self.formatting = _read_count(tree, _FORMATTING, _LIST_LENGTH)
+        self.open_elements = read_count(tree, _OPEN_ELEMENTS, _LIST_LENGTH)
+        self.formatting = read_count(tree, _FORMATTING, _LIST_LENGTH)
         """Formatting elements that are rebuilt where their parent ends, and markers between them."""
-        self.chunks = _size()
+        self.chunks = SIZE()
         """Memory chunks of the tree."""
         self._tree = tree
         self._rebuilt: dict[int, int] = {}
-        self._formatting_list = _read_pointer(_read_pointer(tree, _FORMATTING).value or 0, _LIST)
+        self._formatting_list = read_pointer(read_pointer(tree, _FORMATTING).value or 0, _LIST)
         self.feed = self._feed()
         self.feed_at = ctypes.addressof(self.feed)
 
@@ -170,15 +154,15 @@ class _Parser:
         if not token:
             return 0
         if token != self._token_before:  # nearly always the same: lexbor reuses it
-            self._token_before, self._first_attribute = token, _read_pointer(token, _FIRST_ATTRIBUTE)
+            self._token_before, self._first_attribute = token, read_pointer(token, _FIRST_ATTRIBUTE)
         return self._first_attribute.value or 0
 
     def begin(self, document: int, html: bytes = b"", quiet_seconds: float = math.inf) -> bool:
         self._rebuilt = {}
-        chunks = _tree_memory(document) + _CHUNKS * _POINTER_BYTES
-        self.chunks = _size.from_address(chunks)
+        chunks = _tree_memory(document) + _CHUNKS * POINTER_BYTES
+        self.chunks = SIZE.from_address(chunks)
         self.feed.begin(html, chunks, quiet_seconds)
-        return bool(_lexbor.lxb_html_parse_chunk_prepare(self.handle, document) == _OK)
+        return bool(_lexbor.lxb_html_parse_chunk_prepare(self.handle, document) == OK)
 
     def measure_rebuilt(self) -> int:
         """How many elements and attributes the next paragraph rebuilds. Removes elements with long attributes."""
@@ -186,14 +170,14 @@ class _Parser:
         if not count:
             return 0
         feed, list_at = self.feed, self._formatting_list.value or 0
-        last = _size.from_address(list_at + (count - 1) * _POINTER_BYTES).value
+        last = SIZE.from_address(list_at + (count - 1) * POINTER_BYTES).value
         if last != feed.rebuilt_last or count != feed.rebuilt_count:
             feed.rebuilt_last, feed.rebuilt_count = last, count
             before, self._rebuilt = self._rebuilt, dict.fromkeys(_elements_after_marker(list_at, count), 0)
             for element in self._rebuilt:
                 weight = before.get(element)
                 if weight is None:
-                    attributes, size = _measure_attributes(element)
+                    attributes, size = measure_attributes(element, MAX_REBUILT_BYTES)
                     weight = 1 + attributes
                     if size > MAX_REBUILT_BYTES:
                         _lexbor.lxb_html_tree_active_formatting_remove_by_node(self._tree, element)
@@ -205,42 +189,18 @@ class _Parser:
         _lexbor.lxb_html_parser_destroy(self.handle)
 
 
-def _read_pointer(owner: int, number: int) -> ctypes.c_void_p:
-    """A pointer within a lexbor object: a view, not a copy."""
-    return _pointer.from_address(owner + number * _POINTER_BYTES)
-
-
-def _read_count(owner: int, field: int, count: int) -> ctypes.c_size_t:
-    """The length of a list that a field of `owner` points to: a view, not a copy."""
-    found = _read_pointer(owner, field).value
-    if found is None:
-        raise ImportError(_UNSUPPORTED_LEXBOR)
-    return _size.from_address(found + count * _POINTER_BYTES)
-
-
 def _elements_after_marker(list_at: int, count: int) -> set[int]:
     """The last elements of a list of formatting elements, back to the start of a cell or similar."""
     found: set[int] = set()
     while count:
         size = min(count, _BATCH_ELEMENTS)
         count -= size
-        some = (_size * size).from_address(list_at + count * _POINTER_BYTES)[:]
+        some = (SIZE * size).from_address(list_at + count * POINTER_BYTES)[:]
         if _marker in some:
             some.reverse()
             return found.union(some[: some.index(_marker)])
         found.update(some)
     return found
-
-
-def _measure_attributes(element: int) -> tuple[int, int]:
-    """Number of attributes and total length of their values; stops once that is too long."""
-    count, size, attribute = 0, 0, _read_pointer(element, _ELEMENT_ATTRIBUTE).value
-    while attribute and size <= MAX_REBUILT_BYTES:
-        count += 1
-        if value := _read_pointer(attribute, _ATTRIBUTE_VALUE).value:
-            size += _size.from_address(value + _VALUE_LENGTH * _POINTER_BYTES).value
-        attribute = _read_pointer(attribute, _NEXT_ATTRIBUTE).value
-    return count, size
 
 
 class ParsedTree(NamedTuple):
@@ -285,19 +245,6 @@ def parse(html: bytes, budget: CpuBudget | None = None, feeder: Feeder | None = 
     return ParsedTree(tree, parsed_bytes if parsed_bytes < len(html) else None)
 
 
-def remove_node(node: int) -> None:
-    """Take a node out of its tree; the tree keeps its memory."""
-    _lexbor.lxb_dom_node_remove(node)
-
-
-def truncate_text_node(node: int, size: int) -> None:
-    """Keep the first `size` bytes of a text node."""
-    text, length = _read_pointer(node, _TEXT).value, _size.from_address(node + _TEXT_LENGTH * _POINTER_BYTES)
-    if text and size < length.value:
-        length.value = size
-        ctypes.c_char.from_address(text + size).value = b"\0"
-
-
 def _document() -> tuple[LexborHTMLParser, int]:
     """An empty document and its address: that of the last page if nothing refers to it any more, else a new one, which
     takes longer to make than a short page to parse."""
@@ -328,14 +275,14 @@ def _parse_pieces(
         if _is_full(parser, budget, at, end):
             break
         feed.look_at = at + CHECK_EVERY_BYTES
-    return at if _lexbor.lxb_html_parse_chunk_end(parser.handle) == _OK else None
+    return at if _lexbor.lxb_html_parse_chunk_end(parser.handle) == OK else None
 
 
 def _feed_pieces(parser: _Parser, html: bytes) -> int:
     """Feed until the next check is due. `native/feed.c` has the same rules, but hands back pages with much open."""
     feed, handle, process = parser.feed, parser.handle, _lexbor.lxb_html_parse_chunk_process
     open_elements, formatting, chunks = parser.open_elements, parser.formatting, parser.chunks
-    begin = _pointer.from_buffer(feed, _HTML_AT).value or 0
+    begin = POINTER.from_buffer(feed, _HTML_AT).value or 0
     at, end, look_at, tag_before = feed.at, feed.end, feed.look_at, feed.tag_before
     piece, many, too_many = feed.piece_bytes, feed.many_chunks, feed.too_many_chunks
     is_look_due = False
@@ -354,7 +301,7 @@ def _feed_pieces(parser: _Parser, html: bytes) -> int:
         tag_before = tag
         if size > end - at:
             size = end - at
-        if process(handle, begin + at, size) != _OK:
+        if process(handle, begin + at, size) != OK:
             return FAILED
         at += size
         is_look_due = is_look_due or at >= look_at or chunks.value > too_many
@@ -380,21 +327,48 @@ def _is_full(parser: _Parser, budget: CpuBudget | None, at: int, end: int) -> bo
 
 
 def _tree_memory(document: int) -> int:
-    return _pointer.from_address(_lexbor.lxb_html_document_mraw_noi(document)).value or 0
+    return POINTER.from_address(_lexbor.lxb_html_document_mraw_noi(document)).value or 0
 
 
 def _check_layout() -> None:
     """Check that lexbor's counters are at the expected offsets. Raises `ImportError`."""
-    parser, (_kept, document) = _Parser(), _document()
+    parser = _Parser()
+    try:
+        if not _counts_sample(parser):
+            raise ImportError(_UNSUPPORTED_LEXBOR)
+    finally:
+        parser.close()
+
+
+def _counts_sample(parser: _Parser) -> bool:
+    """Whether a sample is counted correctly. Reads nothing before it is certain that there is memory."""
+    _kept, document = _document()
     parser.begin(document)
-    _lexbor.lxb_html_parse_chunk_process(parser.handle, _LAYOUT_SAMPLE, len(_LAYOUT_SAMPLE))
-    counts = parser.open_elements.value, parser.formatting.value, parser.attributes.value, bool(parser.tag)
-    chunks = _size.from_address(_tree_memory(document) + _CHUNKS * _POINTER_BYTES).value
-    is_chunks = chunks == _lexbor.lexbor_mem_chunk_length_noi(_tree_memory(document))
-    formatting = (_size * parser.formatting.value).from_address(parser._formatting_list.value or 0)[:]
-    parser.close()
-    if counts != (6, 2, 4, True) or list(map(_measure_attributes, formatting)) != [(2, 5), (0, 0)] or not is_chunks:
-        raise ImportError(_UNSUPPORTED_LEXBOR)
+    tags, token = [], None
+    for piece in _LAYOUT_SAMPLE:
+        _lexbor.lxb_html_parse_chunk_process(parser.handle, piece, len(piece))
+        if token != parser._token.value:
+            token = parser._token.value
+            if not are_readable(read_pointer(token or 0, _FIRST_ATTRIBUTE)):
+                return False
+        tags.append(parser.tag)
+    memory, counters = _tree_memory(document), (parser.open_elements, parser.formatting, parser.attributes)
+    if not are_readable(*counters, parser.chunks, parser._formatting_list, view(SIZE, memory)):
+        return False
+    if [{tags[5]: 2, tags[1]: 1, 0: 0}.get(tag) for tag in tags] != _SAMPLE_TAGS:
+        return False
+    counts = [counter.value for counter in counters]
+    if counts != [6, 2, 4] or parser.chunks.value != _lexbor.lexbor_mem_chunk_length_noi(memory):
+        return False
+    formatting = view(SIZE * 2, parser._formatting_list.value)
+    if not are_readable(formatting):
+        return False
+    child, after = _lexbor.lxb_dom_node_first_child_noi, _lexbor.lxb_dom_node_next_noi
+    body = after(child(child(document)))
+    bold = after(child(child(child(body))))
+    return formatting[:] == [bold, child(bold)] and [
+        measure_attributes(element, MAX_REBUILT_BYTES) for element in formatting
+    ] == [(2, 5), (0, 0)]
 
 
 _check_layout()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tenax.extract.html.parser import remove_node, truncate_text_node
+from tenax.extract.html.lexbor_functions import remove_node, set_text
 from tenax.extract.html.tree import SKIPPED_TAGS, Node, tag_number
 from tenax.extract.html.visible import MAX_TEXT_CHARS
 from tenax.extract.native.binding import load_native
@@ -47,7 +47,7 @@ def _truncate_in_python(root: Node, max_chars: int) -> bool:
             remove_node(node.mem_id)
             is_cut = True
         elif chars > left:
-            truncate_text_node(node.mem_id, len(text[:left].encode("utf-8", "replace")))
+            set_text(node.mem_id, text[:left].encode("utf-8", "replace"))
             is_cut = True
         else:
             left -= chars
