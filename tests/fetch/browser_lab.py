@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -33,14 +33,16 @@ class Running(NamedTuple):
     environment: bytes
 
 
-def _running() -> Iterator[Running]:
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal() and entry.name != str(os.getpid()):
-            with suppress(OSError):
-                command = (entry / "cmdline").read_bytes()
-                if command:  # else it is dead, and its parent has not reaped it yet
-                    group, environment = os.getpgid(int(entry.name)), (entry / "environ").read_bytes()
-                    yield Running(int(entry.name), group, command, environment)
+def _pids() -> set[int]:
+    return {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()}
+
+
+def _running(pids: Iterable[int]) -> Iterator[Running]:
+    for pid in pids:
+        with suppress(OSError):
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            if command:  # else it is dead, and its parent has not reaped it yet
+                yield Running(pid, os.getpgid(pid), command, Path(f"/proc/{pid}/environ").read_bytes())
 
 
 class Lab:
@@ -53,6 +55,8 @@ class Lab:
         self._mark = f"{MARK}={mark}".encode()
         self._transports: list[BrowserTransport] = []
         self._groups: set[int] = set()
+        self._foreign = _pids()
+        """They were here before: none of them is a browser's, and there are many to look at again and again."""
 
     def transport(self, config: BrowserConfig) -> BrowserTransport:
         transport = BrowserTransport(config, FetchConfig(), self._guard, self.clock)
@@ -74,7 +78,7 @@ class Lab:
         return [pid for pid, command in self._commands().items() if kind.encode() in command]
 
     def _commands(self) -> dict[int, bytes]:
-        everyone = list(_running())
+        everyone = list(_running(_pids() - self._foreign))
         self._groups |= {one.group for one in everyone if self._mark in one.environment and b"-pipe" in one.command}
         # A renderer overwrites its environment with its title; it is recognised by its process group.
         return {one.pid: one.command for one in everyone if self._mark in one.environment or one.group in self._groups}
@@ -84,7 +88,12 @@ class Lab:
         return self.processes() == []
 
     def browsers(self) -> list[int]:
-        return [pid for pid in self.processes("--remote-debugging-pipe") if pid not in self.processes("--type=")]
+        commands = self._commands()
+        return [
+            pid
+            for pid, command in commands.items()
+            if b"--remote-debugging-pipe" in command and b"--type=" not in command
+        ]
 
     def kill(self, pids: list[int]) -> None:
         assert pids
