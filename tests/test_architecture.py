@@ -92,6 +92,7 @@ PURE = (
     "tenax.fetch.preflight",
     "tenax.fetch.proxies",
     "tenax.fetch.retry",
+    "tenax.fetch.setting_conditions",
     "tenax.fetch.validate",
     "tenax.hosts.limiter.process",
     "tenax.hosts.redis.limiter_shares",

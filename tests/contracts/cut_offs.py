@@ -7,7 +7,17 @@ import msgspec
 from tenax.clock import ManualClock
 from tenax.database import CutOffCount, CutOffPage, Database, TaskState
 from tenax.database.page_codec import pack_urls, unpack_links
-from tenax.model import Budget, Fetched, GuessState, Park, PendingGuess, Refused, Rejected
+from tenax.model import (
+    NEEDS_BROWSER,
+    Budget,
+    DeadLetter,
+    Fetched,
+    GuessState,
+    Park,
+    PendingGuess,
+    Refused,
+    Rejected,
+)
 from tests.contracts.database import Opened, candidate, claimed, drain, visit_of
 from tests.contracts.stored_copies import life_of
 
@@ -159,4 +169,40 @@ class CutOffsContract:
         assert (await database.status()).parked == {"rules": 1}
         again = await database.admit([candidate(urls[1])])
         assert (again.admitted, again.known) == (0, 1), "it is in the crawl"
+        assert await database.find_problems() == []
+
+    async def test_what_a_setting_ended_waits_for_another(self, opened: Opened, clock: ManualClock) -> None:
+        database = await opened()
+        await database.admit([candidate(f"{A}/{name}") for name in "uvwxyz"])
+        met = "validation.enabled!=true validation.min_body_bytes<5000"
+        shut = Rejected("login: for members")
+        plans: list[Park | DeadLetter] = [
+            Park("validation: login: for members", met),
+            Park("robots: closed"),
+            DeadLetter("blocked: [no] way in (tried 3 times)", "fetch.max_attempts>3"),
+            DeadLetter("HTTP 403"),
+            DeadLetter(f"{NEEDS_BROWSER}: shell: scripts", met),
+            DeadLetter("a cause [in brackets]"),
+        ]
+        urls = []
+        for plan in plans:
+            claim = await claimed(database)
+            urls.append(claim.task.url)
+            await database.commit(visit_of(claim, clock, shut, plan))
+            clock.advance(1)
+        status = await database.status()
+        assert (status.parked, status.dead, status.needs_browser) == ({"validation": 1, "robots": 1}, 4, 1)
+        ended = [one async for one in database.cut_offs.ended_by_settings()]
+        assert [(one.url, one.cause, one.visit_if) for one in ended] == [
+            (urls[number], plans[number].cause, plans[number].visit_if) for number in (0, 2, 4)
+        ]
+        assert [one.cause async for one in database.dead_letters()] == [plans[number].cause for number in (2, 3, 4, 5)]
+        assert (await life_of(database, urls[0])).cause == plans[0].cause
+        assert await database.cut_offs.requeue_ended([]) == 0
+        ids = [one.record_id for one in ended]
+        assert await database.cut_offs.requeue_ended(ids) == 3
+        assert await database.cut_offs.requeue_ended(ids) == 0, "they wait already"
+        status = await database.status()
+        assert (status.waiting, status.parked, status.dead, status.needs_browser) == (3, {"robots": 1}, 2, 0)
+        assert (await claimed(database)).task.is_unconditional
         assert await database.find_problems() == []

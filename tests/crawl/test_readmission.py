@@ -92,10 +92,11 @@ class SiteCrawl:
         self.site = site
         self.out = out
 
-    async def run(self, settings: Mapping[str, Any], *seeds: str) -> Outcome:
+    async def run(self, settings: Mapping[str, Any], *seeds: str, recrawl: bool = False) -> Outcome:
         before = len(self.site.hits)
         urls = [seed if "://" in seed else self.site.origin + seed for seed in seeds or ("/",)]
-        async with Crawl(urls, config(settings), directory=self.out, typed_by_person=True) as crawl:
+        crawl = Crawl(urls, config(settings), directory=self.out, typed_by_person=True, recrawl=recrawl)
+        async with crawl:
             ending = await crawl.run()
             status = await crawl.status()
         asked = sorted(hit.path for hit in self.site.hits[before:] if hit.path != "/robots.txt")

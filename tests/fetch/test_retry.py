@@ -134,7 +134,7 @@ def test_three_attempts_then_a_dead_letter(kind: FailureKind) -> None:
     assert [plan(failed, attempt) for attempt in range(3)] == [
         Reschedule(NOW + 1, spends_attempt=True),
         Reschedule(NOW + 2, spends_attempt=True),
-        DeadLetter("why (tried 3 times)"),
+        DeadLetter("why (tried 3 times)", "fetch.max_attempts>3"),
     ]
 
 
@@ -223,7 +223,7 @@ def test_a_hard_rejection_waits_for_the_host_and_spends_an_attempt() -> None:
     assert [plan(HARD, attempt) for attempt in range(3)] == [
         Reschedule(HOST_NEXT_AT, spends_attempt=True),
         Reschedule(HOST_NEXT_AT, spends_attempt=True),
-        DeadLetter("wall: access denied (tried 3 times)"),
+        DeadLetter("wall: access denied (tried 3 times)", "fetch.max_attempts>3"),
     ]
 
 
@@ -254,4 +254,4 @@ def test_a_304_without_a_copy_asks_for_the_whole_page_at_once() -> None:
 def test_a_304_to_an_unconditional_request_is_a_failure_like_any_other() -> None:
     asked = msgspec.structs.replace(TASK, is_unconditional=True)
     assert plan(HTTP_304, task=asked) == Reschedule(NOW + 1, spends_attempt=True, is_unconditional=True)
-    assert plan(HTTP_304, 2, task=asked) == DeadLetter(f"{HTTP_304.why} (tried 3 times)")
+    assert plan(HTTP_304, 2, task=asked) == DeadLetter(f"{HTTP_304.why} (tried 3 times)", "fetch.max_attempts>3")

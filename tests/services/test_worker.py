@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from redis.asyncio import Redis
 
-from tenax.config import Config, WorkerConfig
+from tenax.config import Config, ValidationConfig, WorkerConfig
 from tenax.crawl.location import crawl_location
 from tenax.crawl.seeds import add_seeds
 from tenax.crawl.wiring import open_database
@@ -117,6 +117,21 @@ async def test_what_waits_for_a_browser_is_taken_up_by_a_worker_that_has_one(pos
         async with asking(config) as database:
             status = await database.status()
             assert (status.pages, status.dead, status.needs_browser) == (1, 0, 0)
+
+
+async def test_what_a_setting_ended_is_taken_up_by_a_worker_with_another(postgres: str, redis: str) -> None:
+    short = b"<html><title>Prices</title><body><p>A short list of our prices.</p></body></html>"
+    async with Site({"/": serves(short), "/robots.txt": NO_ROBOTS}) as site:
+        config = config_of(site, database=postgres, redis=redis)
+        await seed(config, site.url("/"))
+        strict = msgspec.structs.replace(config, validation=ValidationConfig(min_body_bytes=500))
+        async with at_work(strict) as (_, counting, _), asking(config) as database:
+            await until(lambda: "small" in str(counting.values()["crawler_failures_total"]))
+            assert (await database.status()).parked == {"small": 1}
+        async with at_work(config) as (_, counting, _), asking(config) as database:
+            await until(lambda: pages_of(counting) == 1)
+            status = await database.status()
+            assert (status.pages, status.parked) == (1, {})
 
 
 async def test_what_is_in_flight_is_finished(postgres: str, redis: str) -> None:

@@ -23,8 +23,6 @@ from tenax.model import (
     Candidate,
     ChangeHistory,
     Claim,
-    DeadLetter,
-    Done,
     Failed,
     FailureKind,
     Fetched,
@@ -245,8 +243,8 @@ class VisitUpdate(NamedTuple):
     """Number of guesses that limits hold back, by limit. The links of the page are counted elsewhere."""
 
     def adjust_plan(self, plan: Plan) -> Plan:
-        """The plan of the task. A task that is done or given up is rescheduled if its page is recrawled."""
-        if self.next_visit_at is None or not isinstance(plan, (Done, DeadLetter)):
+        """The plan of the task. A task that is done, given up or parked is rescheduled if its page is recrawled."""
+        if self.next_visit_at is None or isinstance(plan, Reschedule):
             return plan
         return Reschedule(self.next_visit_at, why=self.why)
 

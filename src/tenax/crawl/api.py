@@ -133,6 +133,8 @@ class Crawl:
             await database.admit(seeds)
             await database.requeue(seeds)
             await self._app.requeue_browser_tasks()
+            if count := await self._app.requeue_for_settings():
+                self.notices.append(f"{count:,} URLs that other settings ended are visited again")
             await database.set_meta("command", mask_text(self._command).encode())
             if self._settings is not None:
                 await database.set_meta(SETTINGS_KEY, self._settings)

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, Protocol
 
 from tenax.clock import Clock
+from tenax.crawl.ended_tasks import requeue_for_settings
 from tenax.crawl.engine import Engine
 from tenax.crawl.supervisor import Supervisor
 from tenax.database import Database, Frontier
@@ -126,6 +127,11 @@ class App:
         ):
             return 0
         return await self.database.replay(None, needs_browser=True)
+
+    async def requeue_for_settings(self) -> int:
+        """Requeue what the settings of earlier runs or other workers ended, and those of this one may end otherwise.
+        Returns the number of URLs."""
+        return await requeue_for_settings(self.database, self.engine.sites)
 
     def stop(self) -> None:
         """Claim no more tasks. Visits in flight are finished and committed, and then `run` returns."""

@@ -53,7 +53,9 @@ _GUESS_LEVELS = ("never", "auto", "always")
 _URL_BUDGETS = ("facets_per_path", "facet_samples", "max_same_in_series", "hosts_per_domain")
 _RULE_LIMITS = ("depth", "feeds_too_deep", "max_links_per_page", *_URL_BUDGETS)
 """Limits that are stored with the rules of a crawl. The others are settings of each worker."""
-PARKED_CAUSES = ("guard", "robots", "rules", "facets", "series", "redirect")
+PARKED_CAUSES = (
+    "guard", "robots", "rules", "facets", "series", "redirect", "validation", "small", "refresh", "empty"
+)  # fmt: skip
 
 
 class Bounds(Value, frozen=True):

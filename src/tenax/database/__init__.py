@@ -57,8 +57,10 @@ from tenax.database.reports import (
     DeadLetterRecord,
     DueTask,
     DueTasks,
+    EndedTask,
     HostStatus,
     PageFilter,
+    ParkedRedirect,
     Status,
     TaskState,
     UrlHistory,
@@ -170,15 +172,6 @@ class Links(Protocol):
         """
 
 
-class ParkedRedirect(Value, frozen=True):
-    """A URL that redirects to a target that the rules did not allow."""
-
-    record_id: int
-    url: str
-    depth: int
-    to: str
-
-
 class CutOffs(Protocol):
     """Links that limits cut off, per page and limit. They are written with the visit, and replaced when the page is
     stored again."""
@@ -200,6 +193,12 @@ class CutOffs(Protocol):
 
     async def refetch(self, record_ids: Sequence[int]) -> int:
         """Queue settled pages for another visit, with a full request. Returns how many."""
+
+    def ended_by_settings(self) -> AsyncIterator[EndedTask]:
+        """Dead letters and parked tasks that keep conditions for another visit."""
+
+    async def requeue_ended(self, record_ids: Sequence[int]) -> int:
+        """Queue dead letters and parked tasks for another visit, with a full request. Returns how many."""
 
 
 class Frontier(Protocol):
@@ -374,6 +373,7 @@ __all__ = [
     "DeadLetterRecord",
     "DueTask",
     "DueTasks",
+    "EndedTask",
     "Frontier",
     "HostStatus",
     "Links",

@@ -8,6 +8,17 @@ WHERE h.origin = $1 AND r.key = $2;
 SELECT r.id, h.origin || r.path, r.depth, r.error_message FROM record r JOIN host h ON h.id = r.host_id
 WHERE r.state = 'parked' AND r.id > $1 AND r.error_message LIKE 'redirect:%' ORDER BY r.id LIMIT $2;
 
+-- name: ended_by_settings_after
+-- Dead letters and parked tasks whose causes end with conditions for another visit, by id.
+SELECT r.id, h.origin || r.path, r.error_message FROM (
+    SELECT id, host_id, path, error_message FROM record
+    WHERE state = 'dead' AND id > $1 AND error_message LIKE '% [%.%]'
+    UNION ALL
+    SELECT id, host_id, path, error_message FROM record
+    WHERE state = 'parked' AND id > $1 AND error_message LIKE '% [%.%]'
+    ORDER BY id LIMIT $2
+) r JOIN host h ON h.id = r.host_id ORDER BY r.id;
+
 -- name: cursor_get
 SELECT seq, position FROM cursor WHERE sink = $1;
 

@@ -13,6 +13,7 @@ from tenax.database import (
     DeadLetterRecord,
     DueTask,
     DueTasks,
+    EndedTask,
     HostStatus,
     ParkedRedirect,
     Status,
@@ -60,17 +61,23 @@ def history_from_record(
         chain=rows.decode_chain(row["chain"]),
         due=entry.due / 1000 if entry else None,
         attempt=row["attempt"],
-        cause=row["error_message"] if row["state"] in (TaskState.DEAD, TaskState.PARKED) else None,
+        cause=_cause(row) if row["state"] in (TaskState.DEAD, TaskState.PARKED) else None,
         page=page,
         visits=tuple(map(rows.decode_visit, visits)),
         host=host,
     )
 
 
+def _cause(row: Row) -> str | None:
+    """The cause of a dead letter or a parked task, without the conditions for another visit."""
+    stored = row["error_message"]
+    return rows.split_cause(stored)[0] if stored is not None else None
+
+
 def dead_letter_from_row(row: Row) -> DeadLetterRecord:
     return DeadLetterRecord(
         url=row["origin"] + row["path"],
-        cause=row["error_message"] or "",
+        cause=_cause(row) or "",
         at=row["last_visit_at"] / 1000,
         attempt=row["attempt"],
         depth=row["depth"],
@@ -146,6 +153,13 @@ def redirect_from_row(row: Sequence[Any]) -> ParkedRedirect:
     """From a row of `redirects_after`."""
     record_id, url, depth, cause = row
     return ParkedRedirect(record_id, url, depth, cause.rpartition(" to ")[2])
+
+
+def ended_task_from_row(row: Sequence[Any]) -> EndedTask:
+    """From a row of `ended_by_settings_after`."""
+    record_id, url, stored = row
+    cause, conditions = rows.split_cause(stored)
+    return EndedTask(record_id, url, cause, conditions)
 
 
 _decode_cut_off_counts = msgspec.json.Decoder(dict[str, int]).decode

@@ -52,6 +52,25 @@ class UrlHistory(Value, frozen=True):
     host: HostRecord | None = None
 
 
+class ParkedRedirect(Value, frozen=True):
+    """A URL that redirects to a target that the rules did not allow."""
+
+    record_id: int
+    url: str
+    depth: int
+    to: str
+
+
+class EndedTask(Value, frozen=True):
+    """A dead letter or a parked task that settings ended."""
+
+    record_id: int
+    url: str
+    cause: str
+    visit_if: str
+    """Conditions for another visit; see `Park.visit_if`."""
+
+
 class DeadLetterRecord(Value, frozen=True):
     """A URL that was given up after all attempts."""
 

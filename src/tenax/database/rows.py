@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -267,6 +268,20 @@ def task_state(visit: Visit) -> str:
             return "parked"
         case _:
             return "settled"
+
+
+_CONDITIONS = re.compile(r" \[([a-z_]+\.[a-z_]+(?:!=|[<>])[^ ]+(?: [a-z_]+\.[a-z_]+(?:!=|[<>])[^ ]+)*)\]$")
+
+
+def plan_cause(plan: DeadLetter | Park) -> str:
+    """The cause, followed by the conditions under which the task is visited again."""
+    return f"{plan.cause} [{plan.visit_if}]" if plan.visit_if else plan.cause
+
+
+def split_cause(stored: str) -> tuple[str, str]:
+    """The cause and the conditions of a text made by `plan_cause`."""
+    found = _CONDITIONS.search(stored)
+    return (stored[: found.start()], found[1]) if found is not None else (stored, "")
 
 
 def url_status(outcome: Outcome) -> str:

@@ -316,7 +316,7 @@ def _common_columns(one: PendingVisit, record_id: int) -> RowValues:
 
 def _record_row(one: PendingVisit, record_id: int, number: int) -> RowValues:
     visit = one.visit
-    error = visit.plan.cause if isinstance(visit.plan, (DeadLetter, Park)) else rows.visit_error(visit)
+    error = rows.plan_cause(visit.plan) if isinstance(visit.plan, (DeadLetter, Park)) else rows.visit_error(visit)
     failed = rows.url_status(visit.outcome) in ("failed", "rejected")
     return (
         *_common_columns(one, record_id), int(failed), error, _attempt_count(visit), _duration_ms(visit), number,

@@ -10,6 +10,12 @@ import msgspec
 from tenax.config import FetchConfig, SiteConfig
 from tenax.fetch.answer import VisitEnd
 from tenax.fetch.headers import robot_names
+from tenax.fetch.setting_conditions import (
+    attempt_conditions,
+    join_conditions,
+    rejection_cause,
+    rejection_conditions,
+)
 from tenax.hosts.robots import apply_robots, robots_failure
 from tenax.hosts.rules import SentRequests, host_after_probe, host_after_visit
 from tenax.hosts.throttle import allowed_retry_after, retry_delay_seconds
@@ -127,9 +133,7 @@ def plan_task(task: Task, end: VisitEnd, host_next_at: float) -> Plan:
                 return msgspec.structs.replace(_reschedule(task, host_next_at), transport=other)
             if isinstance(outcome, Failed):
                 return _plan_after_failure(outcome, task, end, host_next_at)
-            if needs_browser(outcome, transport):
-                return DeadLetter(f"{NEEDS_BROWSER}: {outcome.why}")
-            return _spend_attempt(task, host_next_at, outcome.why, site) if outcome.is_hard else Done()
+            return _plan_after_rejection(outcome, task, end, host_next_at)
         case Refused(why=why) if why.startswith("guard:") and task.source in _USER_SOURCES:
             return DeadLetter(why)
         case Refused(why=why) if why.startswith(_SETTING_REASONS):
@@ -138,6 +142,15 @@ def plan_task(task: Task, end: VisitEnd, host_next_at: float) -> Plan:
             return Park(f"redirect: {why}, HTTP {outcome.status} to {to}")
         case _:
             return Done()
+
+
+def _plan_after_rejection(rejected: Rejected, task: Task, end: VisitEnd, host_next_at: float) -> Plan:
+    conditions = rejection_conditions(rejected, end.site)
+    if needs_browser(rejected, end.answer.transport):
+        return DeadLetter(f"{NEEDS_BROWSER}: {rejected.why}", conditions)
+    if rejected.is_hard:
+        return _spend_attempt(task, host_next_at, rejected.why, end.site, conditions)
+    return Park(rejection_cause(rejected), conditions) if conditions else Done()
 
 
 def _plan_after_failure(failed: Failed, task: Task, end: VisitEnd, host_next_at: float) -> Plan:
@@ -159,10 +172,11 @@ def _plan_after_failure(failed: Failed, task: Task, end: VisitEnd, host_next_at:
     return msgspec.structs.replace(plan, transport=None) if is_new_round else plan
 
 
-def _spend_attempt(task: Task, at: float, why: str, site: SiteConfig) -> Plan:
+def _spend_attempt(task: Task, at: float, why: str, site: SiteConfig, conditions: str = "") -> Plan:
+    """`conditions` are those under which the visit may have ended otherwise."""
     attempts = task.attempt + 1
     if attempts >= site.fetch.max_attempts:
-        return DeadLetter(f"{why} (tried {attempts} times)")
+        return DeadLetter(f"{why} (tried {attempts} times)", join_conditions(conditions, attempt_conditions(site)))
     return msgspec.structs.replace(_reschedule(task, at), spends_attempt=True)
 
 

@@ -189,6 +189,8 @@ class DeadLetter(Value, frozen=True, tag="dead_letter"):
     """The URL was given up and is stored with its cause. A person may replay it."""
 
     cause: str
+    visit_if: str = ""
+    """See `Park.visit_if`."""
 
     @property
     def needs_browser(self) -> bool:
@@ -201,7 +203,10 @@ class Park(Value, frozen=True, tag="park"):
     it."""
 
     cause: str
-    """Begins with one word and a colon: `guard`, `rules`, `redirect`, `facets`, `series`, `robots`."""
+    """Begins with one word and a colon: `guard`, `rules`, `redirect`, `facets`, `series`, `robots`, `validation`."""
+    visit_if: str = ""
+    """Conditions, separated by spaces, such as `fetch.max_body_bytes>5000`. A run whose settings fulfil one of them
+    visits the URL again. Empty: other settings would not help, or the cause says which ones."""
 
 
 Plan: TypeAlias = Done | Reschedule | DeadLetter | Park

@@ -28,6 +28,8 @@ LIMIT_SETTINGS = {
     "max_feeds": "discovery.max_feeds",
     "guesses": "discovery.min_guesses",
     "pages_guessed": "discovery.max_guessed_pages",
+    "small": "validation.min_body_bytes",
+    "validation": "validation.enabled",
     "links_read": "50,000 links and 56 MB of elements of a page",
     "sitemap_read": "100,000 URLs of a sitemap",
 }

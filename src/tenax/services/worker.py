@@ -28,6 +28,7 @@ class Worker:
     async def run(self) -> None:
         if count := await run_until_set(self._stop_requested, self._app.requeue_browser_tasks()):
             log.info("tasks waiting for a browser requeued", count=count)
+        await run_until_set(self._stop_requested, self._app.requeue_for_settings())
         await self._app.run(self._update_gauges, lambda: self._app.abandon_after(self._grace_seconds))
 
     async def _update_gauges(self) -> None:

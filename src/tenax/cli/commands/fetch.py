@@ -239,7 +239,8 @@ def _describe_plan(trace: Trace) -> str:
         case Park(cause=cause), _ if cause.startswith("robots:"):
             return "do nothing more"
         case Park(cause=cause), _:
-            return f"keep it back until the settings allow it: {cause}"
+            links = f", and follow {pluralize(trace.candidate_count, 'link')}" if trace.candidate_count else ""
+            return f"keep it back until the settings allow it: {cause}{links}"
         case _, Fetched():
             return f"store it and follow {pluralize(trace.candidate_count, 'link')}"
         case _, Unchanged():

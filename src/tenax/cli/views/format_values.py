@@ -224,6 +224,10 @@ _PARK_CAUSES = {
     "redirect": "redirected to a URL that the rules refuse",
     "facets": "facets that repeat known pages",
     "series": "pages of a series that repeat themselves",
+    "small": "too small for a page",
+    "validation": "taken for no page by validation",
+    "refresh": "a meta refresh, which was followed",
+    "empty": "nothing to read",
 }
 
 

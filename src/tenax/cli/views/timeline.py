@@ -193,7 +193,7 @@ def _describe_parked(cause: str) -> str:
     name, _, why = cause.partition(": ")
     if name == "robots":
         return f"Not fetched: {sanitize_text(why)}."
-    setting = limit_setting(name) or name
+    setting = limit_setting("validation" if name in ("refresh", "empty") else name) or name
     return f"Kept back by a setting, `{setting}`: {sanitize_text(why)}. A run with other settings visits it."
 
 

@@ -378,6 +378,18 @@ WHERE id = ANY($1::bigint[]) AND state = 'settled'
 RETURNING host_id, (3 - priority)::smallint, $2::bigint, key, path, depth, source, discovered_at, via, 0, id, chain,
           (CASE WHEN url_list IS NOT NULL THEN 24 ELSE 8 END)::smallint;
 
+-- name: requeue_ended
+-- Queues dead letters and parked tasks for an unconditional request; returns their queue rows, and their previous state
+-- and cause.
+WITH ended AS (
+    SELECT id, state, error_message FROM record
+    WHERE id = ANY($1::bigint[]) AND state IN ('dead', 'parked') ORDER BY id FOR UPDATE
+)
+UPDATE record r SET state = 'waiting', attempt = 0, next_visit_at = $2
+FROM ended e WHERE r.id = e.id AND r.id = ANY($1::bigint[])
+RETURNING r.host_id, (3 - r.priority)::smallint, $2::bigint, r.key, r.path, r.depth, r.source, r.discovered_at, r.via, 0,
+          r.id, r.chain, (CASE WHEN r.url_list IS NOT NULL THEN 24 ELSE 8 END)::smallint, e.state, e.error_message;
+
 -- name: states_get
 -- An admitted URL without a record is waiting.
 SELECT a.position, coalesce(r.state, 'waiting') AS state

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from functools import partial
 
 from tenax.clock import Clock
-from tenax.database import CutOffPage, ParkedRedirect, rows
+from tenax.database import CutOffPage, EndedTask, ParkedRedirect, rows
 from tenax.database.admission import remaining_cut_off_rows
 from tenax.database.postgres.connection import Connection, PostgresConnection, Row
 from tenax.database.postgres.read import RunInTransaction
 from tenax.database.postgres.schema import queries, write_rows
 from tenax.database.postgres.transactions import add_to_tally
-from tenax.database.report_rows import cut_off_page_from_row, redirect_from_row
+from tenax.database.report_rows import cut_off_page_from_row, ended_task_from_row, redirect_from_row
 from tenax.database.rows import milliseconds
 from tenax.database.statements import RECORD_BATCH_SIZE, ROUND_KEY, ROW_BATCH_SIZE, iterate_records
 from tenax.model import NEEDS_BROWSER, Candidate, Source
@@ -54,6 +54,12 @@ class RequeueStep:
         """Queue settled records for another visit, in one step. Returns how many."""
         queue_rows = await db.fetch(queries()["refetch"], record_ids, milliseconds(self._now))
         await self._enqueue(db, queue_rows, {"waiting": len(queue_rows), "settled": -len(queue_rows)})
+        return len(queue_rows), None
+
+    async def requeue_ended(self, db: Connection, record_ids: Sequence[int]) -> tuple[int, int | None]:
+        """Queue dead letters and parked tasks for another visit, in one step. Returns how many."""
+        queue_rows = await db.fetch(queries()["requeue_ended"], record_ids, milliseconds(self._now))
+        await self._enqueue(db, queue_rows, _count_requeued(queue_rows))
         return len(queue_rows), None
 
     async def requeue(
@@ -185,3 +191,14 @@ class PostgresCutOffs:
     async def refetch(self, record_ids: Sequence[int]) -> int:
         ids = list(record_ids)
         return await self._run_requeue(self._clock.now(), lambda part, db, _: part.refetch(db, ids)) if ids else 0
+
+    def ended_by_settings(self) -> AsyncIterator[EndedTask]:
+        return iterate_records(lambda last: self._connection.run_idempotent(partial(self._ended_after, last)))
+
+    async def _ended_after(self, last: int, db: Connection) -> list[EndedTask]:
+        found = await db.fetch(self._sql["ended_by_settings_after"], last, ROW_BATCH_SIZE)
+        return [ended_task_from_row(tuple(row)) for row in found]
+
+    async def requeue_ended(self, record_ids: Sequence[int]) -> int:
+        ids = list(record_ids)
+        return await self._run_requeue(self._clock.now(), lambda part, db, _: part.requeue_ended(db, ids)) if ids else 0

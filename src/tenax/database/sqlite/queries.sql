@@ -369,6 +369,17 @@ WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'settled'
 RETURNING host_id, 3 - priority, :now_ms, key, path, depth, source, discovered_at, via, 0, id, chain,
           CASE WHEN url_list IS NOT NULL THEN 24 ELSE 8 END;
 
+-- name: ended_get
+-- The states and causes of dead letters and parked tasks, by a JSON array of ids.
+SELECT id, state, error_message FROM record WHERE id IN (SELECT value FROM json_each(?)) AND state IN ('dead', 'parked');
+
+-- name: requeue_ended
+-- Queues records, by a JSON array of ids, for an unconditional request.
+UPDATE record SET state = 'waiting', attempt = 0, next_visit_at = :now_ms
+WHERE id IN (SELECT value FROM json_each(:ids)) AND state IN ('dead', 'parked')
+RETURNING host_id, 3 - priority, :now_ms, key, path, depth, source, discovered_at, via, 0, id, chain,
+          CASE WHEN url_list IS NOT NULL THEN 24 ELSE 8 END;
+
 -- name: states_get
 -- Takes a JSON array of (origin, key). An admitted URL without a record is waiting.
 SELECT a.key, coalesce(r.state, 'waiting')

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from functools import partial
 from typing import Any
 
-from tenax.database import CutOffPage, ParkedRedirect, rows
+from tenax.database import CutOffPage, EndedTask, ParkedRedirect, rows
 from tenax.database.admission import remaining_cut_off_rows
-from tenax.database.report_rows import cut_off_page_from_row, redirect_from_row
+from tenax.database.report_rows import cut_off_page_from_row, ended_task_from_row, redirect_from_row
 from tenax.database.rows import milliseconds
 from tenax.database.schedule import Entry
 from tenax.database.sqlite.read import RunInThread
@@ -89,14 +89,33 @@ def refetch(db: sqlite3.Connection, record_ids: Sequence[int], now: float) -> Co
         return _enqueue(db, queue_rows, "settled", now)
 
 
+def requeue_ended(db: sqlite3.Connection, record_ids: Sequence[int], now: float) -> Counter[str]:
+    """Queue dead letters and parked tasks for another visit."""
+    ids = rows.encode(record_ids).decode()
+    tally: Counter[str] = Counter()
+    with transaction(db):
+        cursor = db.cursor()
+        cursor.row_factory = sqlite3.Row
+        for row in cursor.execute(queries()["ended_get"], (ids,)).fetchall():
+            rows.count_requeued(row, tally)
+        queue_rows = db.execute(queries()["requeue_ended"], {"ids": ids, "now_ms": milliseconds(now)}).fetchall()
+        _add_to_queue(db, queue_rows, now)
+        db.executemany(queries()["tally_add"], list(tally.items()))
+    return tally
+
+
 def _enqueue(db: sqlite3.Connection, queue_rows: Sequence[tuple[Any, ...]], state: str, now: float) -> Counter[str]:
     """Add queue rows of tasks that were in this state."""
-    write_rows(db, "queue_add", queue_rows)
-    hosts = Counter(row[0] for row in queue_rows)
-    db.executemany(queries()["host_add_waiting"], [(count, now, host_id) for host_id, count in hosts.items()])
+    _add_to_queue(db, queue_rows, now)
     tally = Counter({"waiting": len(queue_rows), state: -len(queue_rows)})
     db.executemany(queries()["tally_add"], list(tally.items()))
     return tally
+
+
+def _add_to_queue(db: sqlite3.Connection, queue_rows: Sequence[tuple[Any, ...]], now: float) -> None:
+    write_rows(db, "queue_add", queue_rows)
+    hosts = Counter(row[0] for row in queue_rows)
+    db.executemany(queries()["host_add_waiting"], [(count, now, host_id) for host_id, count in hosts.items()])
 
 
 def begin_round(db: sqlite3.Connection, now: float) -> int:
@@ -187,3 +206,13 @@ class SqliteCutOffs:
 
     async def refetch(self, record_ids: Sequence[int]) -> int:
         return await self._requeue_tasks(partial(refetch, self._db, record_ids)) if record_ids else 0
+
+    def ended_by_settings(self) -> AsyncIterator[EndedTask]:
+        return iterate_records(lambda last: self._run_in_thread(partial(self._ended_after, last)))
+
+    def _ended_after(self, last: int) -> list[EndedTask]:
+        found = self._db.execute(self._sql["ended_by_settings_after"], (last, ROW_BATCH_SIZE))
+        return [ended_task_from_row(row) for row in found]
+
+    async def requeue_ended(self, record_ids: Sequence[int]) -> int:
+        return await self._requeue_tasks(partial(requeue_ended, self._db, record_ids)) if record_ids else 0
