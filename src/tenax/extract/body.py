@@ -35,7 +35,7 @@ class PageBody(Value, frozen=True):
     words: int = 0
     fingerprint: bytes = b""
     truncated_at_block: int | None = None
-    """How many blocks were scored, if not all."""
+    """How many blocks were scored; None: all."""
 
 
 def read_body_in_python(
@@ -52,7 +52,7 @@ def read_body_in_python(
     blocks = Blocks(walk)
     dom.check_budget("splitting it into blocks")
     text = strip_controls(blocks.marked)
-    # If only our own marks were removed, the parts need no cleaning.
+    # If only marks of our own were removed, the parts need no cleaning.
     is_clean = len(text) + blocks.mark_count == len(blocks.marked)
     layout = PageLayout(blocks, hints)
     kind = classify_page(layout)

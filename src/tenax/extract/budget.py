@@ -1,4 +1,4 @@
-"""The CPU limit of one page, measured by a clock of the caller, and the reason when it is exceeded."""
+"""The CPU limit of one page, measured by a clock of the caller; and the reason if the limit is exceeded."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 
 class ExtractLimitExceeded(Exception):
-    """The page exceeds a limit: nothing of it is kept. The message is the complete reason, for people."""
+    """The page exceeds a limit, and nothing of it is kept. The message is the complete reason, for people."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"too costly to read: {reason}")
 
 
 class CpuBudget:
-    """The CPU time of one page, from now on. Checked between steps, so no step may take long by itself."""
+    """The CPU time of one page, from now on. It is checked between steps, so no single step may take long."""
 
     __slots__ = ("_clock", "_cpu_seconds", "_deadline", "_not_before", "_seconds", "_setting")
 
@@ -25,10 +25,11 @@ class CpuBudget:
         *,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        """`cpu_seconds` is a clock of CPU time; `setting` is the one that raises the limit, named in the reason.
+        """`cpu_seconds` is a clock of CPU time. `setting` is the setting that raises the limit; the reason names it.
 
-        `clock` is a monotonic clock. A thread cannot use more CPU time than has passed, so the CPU time, which is ten
-        times as slow to read, is not read before that much has passed. Without `clock` it is read at every check.
+        `clock` is a monotonic clock. A thread cannot use more CPU time than the time that has passed. So the CPU time,
+        which takes ten times as long to read, is not read before that much time has passed. Without `clock` it is read
+        at every check.
         """
         self._setting = setting
         self._cpu_seconds = cpu_seconds
@@ -38,11 +39,11 @@ class CpuBudget:
         self._not_before = clock() + seconds if clock is not None else self._deadline
 
     def quiet_seconds(self) -> float:
-        """The budget is surely not exhausted before this much time has passed; 0 without a monotonic clock."""
+        """Before this much time has passed, the budget is surely not used up; 0 without a monotonic clock."""
         return self._not_before - self._clock() if self._clock is not self._cpu_seconds else 0.0
 
     def check(self, step: str) -> None:
-        """Raises `ExtractLimitExceeded` when the time is used up; `step` ends the reason: "after its links"."""
+        """Raises `ExtractLimitExceeded` if the time is used up. The reason ends with `step`: "after its links"."""
         if self._clock() > self._not_before and self._cpu_seconds() > self._deadline:
             raise self.limit_error(step)
 

@@ -1,7 +1,7 @@
 """A page as blocks: runs of text between the borders of elements, and the lists and tables that are kept whole.
 
-All features are computed from these columns. Values of a box (an element that contains blocks) come from prefix sums
-over all blocks, so the cost does not depend on the size of the box.
+All features are computed from these columns. The values of a box (an element that contains blocks) come from prefix
+sums over all blocks, so their cost does not depend on the size of the box.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 from tenax.extract.html.tree import BREAK, Walk, tag_number
 from tenax.extract.html.visible import PARAGRAPH_MARK, RUN_MARK, text_with_marks
 
-# Scripts without spaces between words: each character carries more, and two of them count as a word.
+# Scripts without spaces between words. Each character means more, and two of them count as a word.
 _DENSE_SCRIPTS: Final = r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
 _PUNCTUATION = re.compile(r"[.,;:!?。，、！？；：…؟،۔।]+")
 _RUN_BYTE: Final = RUN_MARK.encode()
@@ -26,7 +26,7 @@ _UNCOUNTED: Final = bytes(byte for byte in range(256) if byte not in b" ,.?" + _
 _NON_LATIN_BYTES_PER_CHAR: Final = 1.25
 _MIN_SENTENCE_WORDS: Final = 3
 MAX_BLOCKS: Final = 10_000
-"""Maximum number of blocks per page; later ones are visible text but not scored. Long pages have a thousand."""
+"""Maximum number of blocks per page. Later blocks are visible text, but are not scored. Long pages have a thousand."""
 LONG_BLOCK_CHARS: Final = 80
 """A block of at least this length is a paragraph, if it is not mostly links."""
 
@@ -63,9 +63,9 @@ class Blocks:
     def __init__(self, walk: Walk) -> None:
         self.walk = walk
         self.texts: list[str] = []
-        """One line each, or several where the page breaks lines; never empty."""
+        """The text of each block: one line, or several if the page breaks lines; never empty."""
         self.runs: list[int] = []
-        """The run of each block: a run with two line breaks in a row has several blocks."""
+        """The run of each block. A run with two line breaks in a row has several blocks."""
         self.boxes: list[int] = []
         self.first_of_run: list[int] = []
         """The first block of each run, followed by the number of blocks."""
@@ -78,7 +78,7 @@ class Blocks:
         self._split_runs(runs)
         self.link_chars, self.link_counts = self._count_links(walk)
         self.chars: list[int] = []
-        """The length of each block: characters, those of dense scripts counted twice."""
+        """The length of each block in characters. Characters of dense scripts count twice."""
         self.words: list[int] = []
         self.punctuation_counts: list[int] = []
         """Punctuation that separates or ends sentences."""
@@ -93,12 +93,12 @@ class Blocks:
         return len(self.texts)
 
     def span(self, box: int) -> tuple[int, int]:
-        """The blocks within a box: the first, and the one after the last."""
+        """The blocks in a box: the first one, and the one after the last."""
         firsts, walk = self.first_of_run, self.walk
         return firsts[walk.box_starts[box]], firsts[walk.box_ends[box]]
 
     def _split_runs(self, runs: list[str]) -> None:
-        """Split the runs at their paragraphs; most pages have one block per run."""
+        """Split the runs at their paragraphs. Most pages have one block per run."""
         boxes, limit = self.walk.run_boxes, self.walk.scored_runs
         self.mark_count = len(runs)
         if len(runs) <= MAX_BLOCKS and PARAGRAPH_MARK not in self.marked and limit is None:
@@ -141,7 +141,8 @@ class Blocks:
             return chars, counts
         is_one_each = len(self.texts) == len(starts) and not self.is_truncated
         for start, end in zip(walk.link_starts, walk.link_ends, strict=True):
-            # A link within a link, which a table between them allows, counts with the outer one: no text is read twice.
+            # A link in a link, which is possible with a table between them, counts with the outer link, so that no text
+            # is read twice.
             if not covered <= start < end:
                 continue
             covered = end
@@ -165,11 +166,12 @@ class Blocks:
                         counts[block] += 1
                 at += 1
         lengths = list(map(len, self.texts))
-        # Rarely a text is shorter than its links, because white space between them is counted differently.
+        # A text is sometimes shorter than its links, because white space between them is counted differently.
         return list(map(min, chars, lengths)) if any(map(gt, chars, lengths)) else chars, counts
 
     def _find_block_with_room(self, run: int, length: int, chars: list[int], last: int) -> int:
-        """The first block of a split run, from the last link's on, that has room for the link: an approximation."""
+        """The first block of a split run, from the block of the last link on, that has room for the link. This is an
+        approximation."""
         first, end = self.first_of_run[run], self.first_of_run[run + 1]
         for block in range(max(first, last), end - 1):
             if chars[block] + length <= len(self.texts[block]):
@@ -185,8 +187,8 @@ class Blocks:
             self.words = [text.count(" ") + 1 + some // 2 for text, some in zip(texts, dense, strict=True)]
             self.punctuation_counts = [len(text) - len(_PUNCTUATION.sub("", text)) for text in texts]
         else:
-            # All at once: everything but spaces and punctuation is dropped, and the rest is counted. Each text has a
-            # space before it, so the spaces are as many as the words.
+            # For all blocks at once: everything but spaces and punctuation is removed, and the rest is counted. There
+            # is a space before each text, so there are as many spaces as words.
             left = f" {_SPACED_RUN.join(texts)}".encode("utf-8", "ignore").translate(_PUNCTUATION_TO_COMMA, _UNCOUNTED)
             spaces = left.translate(None, b",").split(_RUN_BYTE)[: len(texts)]
             self.words = list(map(len, spaces))
@@ -210,14 +212,14 @@ _CELL_CHARS: Final = 60
 
 
 class ListIndex:
-    """The lists and tables of a page; looked up once per box."""
+    """The lists and tables of a page. Each box is looked up once."""
 
     def __init__(self, blocks: Blocks) -> None:
         self._blocks = blocks
         self._list_by_box = {0: -1}
 
     def enclosing_list(self, box: int) -> int:
-        """The nearest list or table that contains the box, or the box itself if it is one; -1 for none."""
+        """The nearest list or table that contains the box, or the box itself if it is one; -1: none."""
         homes = self._list_by_box
         tags, parents = self._blocks.walk.box_tags, self._blocks.walk.box_parents
         entered = []
@@ -232,7 +234,7 @@ class ListIndex:
         return list_box
 
     def group_by_list(self, blocks: Iterable[int]) -> dict[int, list[int]]:
-        """Those of the blocks that are in a list or a table, by the nearest one."""
+        """Those of the blocks that are in a list or a table, by the nearest list or table."""
         found: dict[int, list[int]] = {}
         boxes, homes = self._blocks.boxes, self._list_by_box
         for at in blocks:
@@ -246,7 +248,8 @@ class ListIndex:
         return found
 
     def is_scored_together(self, list_box: int, members: list[int]) -> bool:
-        """Large cells are layout columns: each is scored separately."""
+        """Whether the members of a list or table are scored together. Large cells are columns of a layout, and are
+        scored separately."""
         chars = self._blocks.chars
         return self._blocks.walk.box_tags[list_box] != TABLE or sum([chars[at] for at in members]) < _CELL_CHARS * len(
             members

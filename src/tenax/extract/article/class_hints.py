@@ -1,4 +1,4 @@
-"""Patterns for class names, roles and the first words of a text: what they hint about a part of a page.
+"""Patterns for class names, roles and the first words of a text, which are hints about a part of a page.
 
 Names are split into words: `article-Body__text` is `article`, `body`, `text`. A hint is a bit, so one number holds all
 hints of an element.
@@ -48,7 +48,7 @@ _HINT_WORDS: Final = {
     "hidden": "hidden invisible ^sr$ visually screen ^none$ collapsed assistive",
     "login": "login signin register account password search ^form$ ^forms$",
     "table": "infobox navbox ^table hatnote reflist reference$ references$ footnote editsection citation",
-    "unshown": "",  # for elements hidden by an attribute, whatever their name
+    "unshown": "",  # for elements that an attribute hides, whatever their name
 }
 HINT_NAMES: Final = tuple(_HINT_WORDS)
 HINT_BIT: Final = {name: 1 << index for index, name in enumerate(HINT_NAMES)}
@@ -103,7 +103,7 @@ _PREFIX_LETTERS: Final = 2
 
 
 def _build_hint_patterns() -> dict[str, list[HintPattern]]:
-    """By first letters, so a word is compared with few of them."""
+    """The patterns by their first letters, so that a word is compared with few of them."""
     found: dict[str, list[HintPattern]] = {}
     for name, words in _HINT_WORDS.items():
         for word in words.split():
@@ -129,7 +129,7 @@ def find_name_hints(name: str) -> int:
         for word in _NAME_WORD.findall(name[:MAX_NAME_CHARS]):
             known = _hints_by_word.get(word)
             found |= _find_word_hints(word) if known is None else known
-        # Cleared at once: names belong to a site, and the next site has others.
+        # All are cleared at once, because names belong to a site, and the next site has others.
         if len(_hints_by_name) >= _MAX_CACHED_NAMES:
             _hints_by_name.clear()
         _hints_by_name[name] = found
@@ -137,7 +137,7 @@ def find_name_hints(name: str) -> int:
 
 
 def _find_word_hints(word: str) -> int:
-    """Each word is classified once per process."""
+    """The hints of a word. Each word is classified once per process."""
     found, lowered = 0, word.lower()
     for at in range(len(lowered) - _PREFIX_LETTERS + 1):
         for sign in HINT_PATTERNS.get(lowered[at : at + _PREFIX_LETTERS], ()):
@@ -150,8 +150,8 @@ def _find_word_hints(word: str) -> int:
 
 
 NO_BEGINNING: Final = 0
-# Beginnings of lines and headings about something other than the page's topic; the number is a feature, 1 for the
-# first.
+# Beginnings of lines and headings that are not about the topic of the page. The number is a feature; the first one is
+# 1.
 BEGINNING_PATTERNS: Final = (
     r"shar(?:e|ing)\b|teilen|partager?\b|compart|condivid|delen\b|tweet|facebook|whatsapp|e?-?mail\b|print\b|drucken"
     r"|follow (?:us|me)|folge|suivez|s[ií]guenos|seguici|поделит|分享|シェア",
@@ -188,7 +188,7 @@ BEGINNING_PATTERNS: Final = (
     r"|liens externes|notes et|примечания|参考",
 )
 MAX_BEGINNING_CHARS: Final = 32
-"""No beginning is longer. Menus and headings repeat on every page of a site: most lookups hit the cache."""
+"""No beginning is longer. Menus and headings repeat on every page of a site, so most look-ups hit the cache."""
 SKIPPED_LEADING_CHARS: Final = " \t\n-–—•·*|»›>[](){}\"'“”„«:#→▶►+"
 
 
@@ -196,7 +196,7 @@ _category_by_beginning: dict[str, int] = {}
 
 
 def classify_beginning(lowered: str) -> int:
-    """The category of a lower-case text's beginning; 0 for none."""
+    """The category of the beginning of a lower-case text; 0: none."""
     begins = lowered.lstrip(SKIPPED_LEADING_CHARS)[:MAX_BEGINNING_CHARS]
     found = _category_by_beginning.get(begins)
     if found is None:

@@ -1,8 +1,8 @@
 """Learned tables as plain data: decision trees in JSON, compiled to one Python function on first use.
 
-A tree is a number, its result, or a list: feature name, threshold, the tree up to it and the tree above it. A table
-adds up the results of its trees. Python evaluates the sum as one expression several times faster than a loop over
-nodes; the source consists of names and numbers only, all checked here.
+A tree is a number, which is its result, or a list: feature name, threshold, the tree for values up to the threshold,
+and the tree for values above it. A table adds up the results of its trees. Python evaluates the sum as one expression
+several times faster than a loop over nodes. The source has only names and numbers, which are all checked here.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Tree: TypeAlias = Any
 RowSums: TypeAlias = Callable[
     [Sequence[FeatureValues], Sequence[int], Mapping[int, FeatureValues], FeatureValues], list[float]
 ]
-"""Takes the values of the rows, the group of each row, the values of groups and the shared values; returns the sum per
-row."""
+"""Takes the values of the rows, the group of each row, the values of the groups and the shared values. Returns the sum
+of each row."""
 _CompiledPart: TypeAlias = Callable[[FeatureValues, FeatureValues, FeatureValues, float], tuple[float, bool]]
 _TREES_PER_PART: Final = 50
 NO_ROW_SUM: Final = -20.0
-"""The sum of a row without values: a certain no."""
+"""The sum of a row without values, which means a certain no."""
 
 
 class Table(Value, frozen=True):
@@ -35,7 +35,8 @@ class Table(Value, frozen=True):
 
     trees: tuple[Tree, ...]
     exits: tuple[tuple[int, float, float], ...] = ()
-    """After this many trees a sum beyond a bound is not refined but multiplied, to its average final value."""
+    """After each of these numbers of trees: if the sum is beyond a bound, the rest is not computed, and the sum is
+    multiplied to its average final value."""
 
 
 def load_tables(name: str) -> dict[str, Table]:
@@ -44,7 +45,7 @@ def load_tables(name: str) -> dict[str, Table]:
 
 
 def read_table_file(name: str) -> bytes:
-    """The bytes of such a file. Uses `pkgutil`, which loads 5 ms faster than `importlib.resources`."""
+    """The bytes of a file in this package. `pkgutil` loads 5 ms faster than `importlib.resources`."""
     text = get_data("tenax.extract.article", name)
     assert text is not None, "shipped with the package"
     return text
@@ -55,7 +56,7 @@ def tree_expression(tree: Tree, names: Mapping[str, str], fractions: Set[str]) -
     if not isinstance(tree, list):
         return repr(float(tree))
     feature, threshold, low, high = tree
-    # Python compares two integers, or two floats, twice as fast as one with the other.
+    # Python compares two integers, or two floats, twice as fast as an integer with a float.
     limit = repr(float(threshold)) if feature in fractions else repr(floor(float(threshold)))
     low, high = tree_expression(low, names, fractions), tree_expression(high, names, fractions)
     return f"({low} if {names[feature]} <= {limit} else {high})"
@@ -77,7 +78,8 @@ def compile_row_sums(
     shared_features: Sequence[str],
     fractions: Set[str],
 ) -> RowSums:
-    """A function that returns the sum for each row: from its own values, those of its group and those that all share.
+    """A function that returns the sum of each row: from its own values, from those of its group, and from those that
+    all rows share.
 
     A row without values has the sum `NO_ROW_SUM`.
     """
@@ -92,7 +94,7 @@ def compile_row_sums(
     parts: list[_CompiledPart | None] = [None] * (len(borders) - 1)
 
     def compiled_part(number: int) -> _CompiledPart:
-        """A part, compiled on first use: most pages need only the first of a large table."""
+        """A part, compiled on first use. Most pages need only the first part of a large table."""
         lines = _source_lines(table, range(borders[number], borders[number + 1]), names, fractions)
         part: _CompiledPart = _compile_function(
             ["def part(row, group, shared, sum):", *unpacked, *lines, "    return sum, False"], "part"
@@ -120,9 +122,9 @@ def compile_row_sums(
 
 
 def _part_starts(table: Table) -> list[int]:
-    """Where the parts of a table begin, at exits, and where the last one ends.
+    """Where the parts of a table begin, which is at exits, and where the last part ends.
 
-    Compiling a large table as a whole would need a hundred megabytes for that time.
+    Compiling a large table as a whole would need a hundred megabytes meanwhile.
     """
     found = [0]
     for after, _, _ in table.exits:

@@ -1,8 +1,8 @@
 """Explains in words why each block of a page was kept or dropped.
 
-A learned sum decides, and a sum has no single reason. The explanation names the two strongest facts that point in the
-direction of the decision, and none that point the other way; where there are none, it says so. "In a footer" means that
-the page names a part around the block so, by a tag, a role or a class.
+A learned sum decides, and a sum has no single reason. The explanation names the two strongest facts that support the
+decision, and no fact against it. If there are none, it says so. "In a footer" means that the page marks an element
+around the block as a footer, by a tag, a role or a class.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_REASONS: Final = 2
 _BLOCK_FEATURE_INDEX: Final = {name: index for index, name in enumerate(BLOCK_FEATURES)}
 _BOX_FEATURE_INDEX: Final = {name: index for index, name in enumerate(BOX_FEATURES)}
 
-# Hints of a box that count against its content, the most significant first.
+# Hints of a box that count against its content, the most significant one first.
 _DROP_REASONS: Final = {
     "unshown": "hidden",
     "hidden": "in a part named as hidden",
@@ -64,7 +64,7 @@ _MAIN_HINTS: Final = ("article", "content")
 
 
 class BlockFacts:
-    """One block as the explanations see it: its values by name, and its neighbours."""
+    """One block as the explanations need it: its values by name, and its neighbours."""
 
     def __init__(
         self, blocks: Blocks, features: Features, kept: Sequence[bool], index: int, heading: str, repeats: int
@@ -73,19 +73,19 @@ class BlockFacts:
         self._box_values: FeatureValues = features.box_values[blocks.boxes[index]]
         self.tag = blocks.walk.box_tags[blocks.boxes[index]]
         self.heading = heading
-        """The heading above it; its own text when it is one."""
+        """The heading above the block; its own text if it is a heading."""
         self.repeats = repeats
-        """How often its text occurs on the page."""
+        """How often the text of the block occurs on the page."""
         self.is_title = index == features.title_block
         self.is_previous_kept: bool | None = kept[index - 1] if index else None
         self.is_next_kept: bool | None = kept[index + 1] if index + 1 < len(kept) else None
-        """Whether its neighbours were kept; None where there is none."""
+        """Whether its neighbours were kept; None if there is no neighbour."""
 
     def block_feature(self, name: str) -> float:
         return self._block_values[_BLOCK_FEATURE_INDEX[name]]
 
     def hint_level(self, name: str) -> float:
-        """How close a box with this hint is: 3 for the block's own, 0 for none around it."""
+        """How close a box with this hint is: 3 for the block's own box, 0 if no box around it has the hint."""
         return self._box_values[_BOX_FEATURE_INDEX[name]]
 
     @property
@@ -104,7 +104,7 @@ class BlockFacts:
 def explain_blocks(blocks: Blocks, features: Features, kept: Sequence[bool]) -> list[str]:
     """A short reason for each block, from its values."""
     explanations = []
-    # Hints on <body> apply to every block, and so explain none.
+    # Hints on <body> apply to every block, so they explain none.
     of_all = frozenset(
         name for name in _DROP_REASONS if all(box[_BOX_FEATURE_INDEX[name]] for box in features.box_values.values())
     )
@@ -119,7 +119,7 @@ def explain_blocks(blocks: Blocks, features: Features, kept: Sequence[bool]) -> 
 
 
 def _reasons_to_keep(facts: BlockFacts) -> Iterator[str]:
-    """What counts for a block, the strongest first."""
+    """What counts for a block, the strongest reason first."""
     is_headline = facts.is_title or (facts.tag in _HEADING_TAGS and facts.is_next_kept is True)
     if is_headline:
         yield "the title" if facts.is_title else "a heading above kept text"
@@ -130,7 +130,7 @@ def _reasons_to_keep(facts: BlockFacts) -> Iterator[str]:
 
 
 def _describe_role(facts: BlockFacts) -> Iterator[str]:
-    """What the block is, and whether it is where most of the prose is."""
+    """What the block is, and whether most of the prose is where it is."""
     what = _TAG_LABELS.get(facts.tag) or ("prose" if facts.is_prose else "")
     if what:
         yield f"{what} in the main part" if facts.is_in_main else what
@@ -141,12 +141,12 @@ def _describe_role(facts: BlockFacts) -> Iterator[str]:
 
 
 def _reasons_to_drop(facts: BlockFacts, common_hints: frozenset[str]) -> Iterator[str]:
-    """What counts against a block, the strongest first; hints that all blocks have are ignored."""
+    """What counts against a block, the strongest reason first. Hints that all blocks have are ignored."""
     if facts.block_feature("tag") == CONTROL_TAG:
         yield "a button or a field"
     if facts.is_title:
         yield "the title, which is stored separately"
-    # A hidden element hides everything in it, at any distance; of other hints the nearest counts most.
+    # A hidden element hides everything in it, at any distance. Of other hints the nearest one counts most.
     hints = [name for name in _DROP_REASONS if facts.hint_level(name) and name not in common_hints]
     if hints:
         yield _DROP_REASONS["unshown" if "unshown" in hints else max(hints, key=facts.hint_level)]
@@ -167,7 +167,7 @@ def _reasons_to_drop(facts: BlockFacts, common_hints: frozenset[str]) -> Iterato
 
 
 def _describe_wording(facts: BlockFacts) -> Iterator[str]:
-    """What its own words, and those of the heading above it, indicate."""
+    """What the words of the block, and those of the heading above it, indicate."""
     beginning = int(facts.block_feature("beginning"))
     if beginning:
         yield f"begins like {_BEGINNING_LABELS[beginning - 1]}"

@@ -1,10 +1,9 @@
 """Which blocks need scoring, and the values by which they are scored: of the block, its boxes and the page.
 
 Scoring is the slowest part of extraction. On an article most blocks are links among links, or long paragraphs of the
-main part, and need no scoring. Of a long list some items are scored, and represent all.
-
-Pure arithmetic on columns. `BLOCK_FEATURES`, `BOX_FEATURES` and `PAGE_FEATURES` define the order of the values; the
-learned tables refer to it.
+main part, and need no scoring. Of a long list some items are scored, and represent all items. Pure arithmetic on
+columns. `BLOCK_FEATURES`, `BOX_FEATURES` and `PAGE_FEATURES` define the order of the values; the learned tables depend
+on it.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from tenax.model import Value
 SHORT_CHARS: Final = 200
 SHORT_LINE_CHARS: Final = 60
 UNRELATED_BEGINNINGS: Final = frozenset((3, 4))
-"""Beginnings (see `class_hints`) that change the topic even outside of headings."""
+"""Beginnings (see `class_hints`) that change the topic even if they are not headings."""
 
 _MAX_PROSE_LINK_SHARE: Final = 0.15
 _EXCLUDING_HINTS: Final = HINT_BIT["consent"] | HINT_BIT["footer"] | HINT_BIT["comment"] | HINT_BIT["unshown"]
@@ -49,12 +48,12 @@ _MIN_PARENT_LINK_SHARE: Final = 0.7
 _MIN_LIST_LINK_SHARE: Final = 0.6
 _MAX_LISTED_CHARS: Final = 120
 _UNREACHABLE_SHARE: Final = 2.0
-"""Larger than any ratio."""
+"""Larger than any ratio can be."""
 _WHOLE_PAGE_SHARE: Final = 0.9
 _UNSAMPLED_TAGS: Final = HEADING_TAGS | {CONTROL_TAG}
-"""Headings affect all blocks after them, and controls are never content: neither represents others."""
+"""Headings affect all blocks after them, and controls are never content. Neither represents other blocks."""
 LIST_SAMPLE_SIZE: Final = 12
-"""This many items of a list represent all. Half as many lose 0.002 of F1 on pages that are not articles."""
+"""This many items of a list represent all items. Half as many lose 0.002 of F1 on pages that are not articles."""
 
 
 class SampledList(Value, frozen=True):
@@ -70,7 +69,7 @@ class ScoringPlan(Value, frozen=True):
     scored: Sequence[int]
     """The blocks to score, in order."""
     certain: frozenset[int] = frozenset()
-    """Blocks that certainly belong to an article; a block in no field here certainly does not."""
+    """Blocks that certainly belong to an article. A block that is in no field here certainly does not."""
     sampled_lists: tuple[SampledList, ...] = ()
 
 
@@ -91,7 +90,7 @@ def plan_scoring(blocks: Blocks, layout: PageLayout, *, is_article: bool) -> Sco
 
 
 def plan_scoring_all(blocks: Blocks) -> ScoringPlan:
-    """For callers that need all values: training and explanations."""
+    """A plan that scores all blocks, for training and explanations."""
     shares = [linked / n if linked else 0.0 for linked, n in zip(blocks.link_chars, blocks.chars, strict=True)]
     return ScoringPlan(shares, range(len(blocks)))
 
@@ -109,7 +108,7 @@ def _sample_lists(blocks: Blocks, layout: PageLayout, scored: Sequence[int]) -> 
 
 
 def _find_certain_blocks(blocks: Blocks, layout: PageLayout, link_shares: list[float]) -> frozenset[int]:
-    """Prose in the box with most of it, in parts without a hint against them.
+    """Prose in the box with most of the prose, in parts without a hint against them.
 
     The table keeps all but two of a thousand such blocks, so they are not scored. After a heading that changes the
     topic, no block is certain.
@@ -149,7 +148,7 @@ def _find_listed_blocks(blocks: Blocks, layout: PageLayout, link_shares: list[fl
 
 
 def _listed_link_share(box: int, parents: list[int], layout: PageLayout) -> float:
-    """The ratio of links from which a short block in this box counts as listed."""
+    """The ratio of links from which on a short block in this box counts as listed."""
     second = parents[box]
     if _is_link_list(layout.box_stats[second]) or _is_link_list(layout.box_stats[parents[second]]):
         return 0.0
@@ -157,7 +156,8 @@ def _listed_link_share(box: int, parents: list[int], layout: PageLayout) -> floa
 
 
 def _is_link_list(box_stats: FeatureValues) -> bool:
-    """Whether a box is a list of links. Never the box around the whole page, which may contain little but its menu."""
+    """Whether a box is a list of links. The box around the whole page never is, because it may contain little more than
+    its menu."""
     _, linked, long, _, share, _ = box_stats
     return not long and linked > _MIN_LIST_LINK_SHARE and share < _WHOLE_PAGE_SHARE
 
@@ -195,7 +195,7 @@ FRACTION_FEATURES: Final = frozenset((
     *(f"{level} {what}" for level in _ANCESTOR_NAMES for what in ("link share", "share", "pauses")), "points share",
     *PAGE_FRACTION_FEATURES,
 ))  # fmt: skip
-"""The values that are not integers. A table compares integers with integers: Python does that twice as fast."""
+"""The values that are not integers. A table compares integers with integers, which Python does twice as fast."""
 
 
 class Features(Value, frozen=True):
@@ -205,16 +205,16 @@ class Features(Value, frozen=True):
     block_values: list[FeatureValues]
     """Empty for blocks that are not scored."""
     box_values: dict[int, FeatureValues]
-    """By box, for boxes that directly contain scored blocks."""
+    """The values of boxes that directly contain scored blocks."""
     inherited_hints: list[int]
-    """By box, its hints and those of all boxes around it."""
+    """For each box, its hints and those of all boxes around it."""
     page_values: FeatureValues
     title_block: int
-    """The block of the title; -1 for none."""
+    """The block of the title; -1: none."""
 
 
 def compute_features(blocks: Blocks, layout: PageLayout, plan: ScoringPlan | None = None) -> Features:
-    """For the scored blocks of the plan, or for all."""
+    """The values of the scored blocks of the plan, or of all blocks."""
     plan = plan or plan_scoring_all(blocks)
     return Features(
         plan,
@@ -248,7 +248,8 @@ _cached_levels: dict[tuple[int, int, int], tuple[int, ...]] = {}
 
 
 def _hint_levels(own: int, near: int, above: int) -> tuple[int, ...]:
-    """For each hint: 3 if the box itself has it, 2 if its parent or grandparent, 1 if one further up, else 0."""
+    """For each hint: 3 if the box itself has it, 2 if its parent or grandparent has it, 1 if a box further up has it,
+    else 0."""
     found = _cached_levels.get((own, near, above))
     if found is None:
         if len(_cached_levels) >= _MAX_CACHED_LEVELS:
@@ -262,7 +263,7 @@ def _hint_levels(own: int, near: int, above: int) -> tuple[int, ...]:
 def _compute_block_values(
     blocks: Blocks, layout: PageLayout, link_shares: list[float], scored: Sequence[int]
 ) -> list[FeatureValues]:
-    """One long loop, because it runs for every scored block of every page."""
+    """One long loop, because this runs for every scored block of every page."""
     count, total_chars = len(blocks), max(1, blocks.chars_before[-1])
     tags, h1_at = layout.block_tags, layout.h1_block if layout.h1_block >= 0 else -_NO_TITLE_DISTANCE
     title_at = layout.title_block if layout.title_block >= 0 else -_NO_TITLE_DISTANCE
@@ -306,7 +307,7 @@ def _compute_block_values(
 def _similar_block_stats(
     blocks: Blocks, layout: PageLayout, link_shares: list[float], scored: Sequence[int]
 ) -> list[tuple[int, float, float]]:
-    """How many blocks are in boxes of the same style within boxes of the same style, and their averages."""
+    """How many blocks are in boxes of the same style, in boxes of the same style; and their averages."""
     styles, parents = layout.styles, blocks.walk.box_parents
     keys = [(styles[box], styles[parents[box]]) for box in blocks.boxes]
     sums: dict[tuple[int, int], list[float]] = {keys[at]: [0, 0, 0.0] for at in scored}

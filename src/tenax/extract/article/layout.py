@@ -1,6 +1,6 @@
 """Page layout: class hints and text statistics per element, the position of the prose and of the title.
 
-Values of a box are computed once, from prefix sums over all blocks, and only for boxes with text.
+The values of a box are computed once, from prefix sums over all blocks, and only for boxes with text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TAG_GROUPS: Final = (
 TAG_GROUP: Final = {tag_number(name): group for group, names in enumerate(TAG_GROUPS) for name in names.split()}
 P, LI, H1, H2, H3, CELL, DIV, PRE = 0, 1, 2, 3, 4, 6, 7, 10
 CONTROL_TAG: Final = 14
-"""The group of buttons and fields, which are visible but not content."""
+"""The group of buttons and fields. They are visible but not content."""
 OTHER_TAG: Final = 15
 HEADING_TAGS: Final = frozenset((H1, H2, H3, 5))
 
@@ -53,7 +53,7 @@ _TAG_POINTS: Final = {
 _MIN_SCORED_CHARS: Final = 25
 _MAX_BLOCK_POINTS: Final = 800
 _ANCESTOR_SHARES: Final = (1.0, 0.5, 1 / 6, 1 / 9)
-"""Weights of a block's points for the boxes around it, from its parent outwards."""
+"""Weights of a block's points for the boxes around it, the parent first."""
 _COUNTED_HINTS: Final = (HINT_BIT["product"], HINT_BIT["forum"], HINT_BIT["list"])
 _COUNTED_HINT_BITS: Final = sum(_COUNTED_HINTS)
 
@@ -97,23 +97,23 @@ class PageLayout:
         count = len(blocks.walk.box_tags)
         self.hints = hints
         self.depth, self.own_hints, self.inherited_hints = [0] * count, [0] * count, [0] * count
-        """Hints: of the box itself, and including all boxes around it."""
+        """Hints of the box itself, and hints of the box together with all boxes around it."""
         self._blocks = blocks
         self.box_stats: list[FeatureValues] = [_EMPTY_BOX_STATS] * count
         """Characters, ratio of links, long blocks, blocks, ratio of the page, ratio of punctuation."""
         self.text_boxes: list[int] = []
-        """The boxes with text, outer before inner."""
+        """The boxes with text. An outer box comes before the boxes in it."""
         self.styles = [0] * count
-        """Equal for boxes of the same tag and class."""
+        """Equal numbers for boxes with the same tag and class."""
         self._read_boxes(blocks)
         self.all_hints = reduce(or_, self.own_hints, 0)
         """The hints that any box has."""
         self.block_tags = [TAG_GROUP.get(blocks.walk.box_tags[box], OTHER_TAG) for box in blocks.boxes]
         points, self.rule_points = self._score_boxes(blocks)
         self.length_top, self.rule_top = self._find_top_box(points), self._find_top_box(self.rule_points)
-        """The boxes with the most prose, by either score."""
+        """The boxes with the most prose, one by each score."""
         self.title_block, self.h1_block = _find_title_block(blocks, self.block_tags, hints.title.lower())
-        """The blocks of the title and of the first <h1>; -1 for none."""
+        """The blocks of the title and of the first <h1>; -1: none."""
         self.page_values = self._compute_page_values(blocks, points[self.length_top])
 
     def nearby_hints(self, box: int) -> int:
@@ -125,7 +125,7 @@ class PageLayout:
     def _read_boxes(self, blocks: Blocks) -> None:
         """Read hints and statistics of the boxes with text.
 
-        A box's count is the prefix sum at its end minus the one at its begin.
+        The count of a box is the prefix sum at its end, minus the prefix sum at its begin.
         """
         walk, firsts, marked = blocks.walk, blocks.first_of_run, _HINT_BY_TAG
         depth, owns, alls, box_styles, add = (
@@ -163,7 +163,7 @@ class PageLayout:
             alls[box] = own | alls[parent]
 
     def _score_boxes(self, blocks: Blocks) -> tuple[list[float], list[float]]:
-        """Two scores of the prose in a box: by its length, and by the rules of reader modes."""
+        """Two scores of the prose in a box: by its length, and by the rules of browsers' reader modes."""
         walk = blocks.walk
         parents, tags = walk.box_parents, walk.box_tags
         by_length, by_rules = [0.0] * len(parents), [0.0] * len(parents)
@@ -214,11 +214,11 @@ class PageLayout:
         )  # fmt: skip
 
     def _hint_shares(self, blocks: Blocks, total_chars: int) -> FeatureValues:
-        """The ratio of text in boxes with each of some hints."""
+        """The ratio of text in boxes that have each of some hints."""
         counted = dict.fromkeys(_COUNTED_HINTS, 0)
         own, above, parents, before = self.own_hints, self.inherited_hints, blocks.walk.box_parents, blocks.chars_before
         for box in self.text_boxes:
-            # A box that inherits the hint was already counted with its ancestor.
+            # A box that inherits the hint was already counted, with the box from which it inherits it.
             if (hints := own[box] & _COUNTED_HINT_BITS) and (hints := hints & ~above[parents[box]] if box else hints):
                 first, end = blocks.span(box)
                 for bit in _COUNTED_HINTS:
@@ -245,7 +245,7 @@ def _find_attribute_hints(attributes: Mapping[str, str | None]) -> int:
 
 
 def box_distances(top: int, parents: list[int], boxes: Iterable[int]) -> dict[int, tuple[int, int]]:
-    """From one box to each: the steps up to a common ancestor, and from there down."""
+    """The distance from one box to each box: the steps up to a common ancestor, and the steps down from there."""
     distances, at, steps = {}, top, 0
     while at not in distances:
         distances[at] = (steps, 0)
@@ -270,7 +270,7 @@ def _find_title_block(blocks: Blocks, tags: list[int], title: str) -> tuple[int,
     min_chars = max(_MIN_TITLE_CHARS - 1, len(title) // 2)
     if len(title) >= _MIN_TITLE_CHARS:
         for at, (text, tag) in enumerate(zip(blocks.texts, tags, strict=True)):
-            # At least half of the title: most lines are shorter, and need no comparison.
+            # At least half of the title. Most lines are shorter and need no comparison.
             if min_chars < len(text) <= _MAX_TITLE_CHARS and (title_block < 0 or tag in HEADING_TAGS):
                 lowered = text.lower()
                 if lowered in title or title in lowered:

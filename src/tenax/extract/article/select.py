@@ -1,8 +1,8 @@
 """Selects the blocks of a page that form its article.
 
 Learned trees over the values of `features` estimate for each block the probability that a careful reader would keep it.
-Then the most probable blocks are kept, as many as give the best expected result: all above a half on a page with clear
-scores, a few more on a page with uncertain ones.
+Then the most probable blocks are kept, as many as give the best expected result. On a page with clear scores these are
+all blocks above a half; on a page with uncertain scores there are a few more.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MIN_UNCOMMENTED_SHARE: Final = 0.25
 _LIKELY_SCORE: Final = 0.4
 _TINY_PAGE_BLOCKS: Final = 3
 _CERTAIN_SCORE: Final = 0.97
-"""The average score of a block that is certain without scoring."""
+"""The average score of a block that is certain and so is not scored."""
 
 
 class Selection(Value, frozen=True):
@@ -48,11 +48,11 @@ class Selection(Value, frozen=True):
 
     kept: list[bool]
     scores: list[float]
-    """The probability that each belongs to the article, from 0 to 1."""
+    """The probability that each block belongs to the article, from 0 to 1."""
 
 
 def select_article(blocks: Blocks, layout: PageLayout, kind: PageKind) -> Selection:
-    """Which blocks of a page are kept. Obvious blocks cost nothing."""
+    """Which blocks of a page are kept. Clear cases cost nothing."""
     is_article = kind is PageKind.ARTICLE
     comments = _find_comment_boxes(blocks, layout) if is_article else set()
     plan = plan_scoring(blocks, layout, is_article=is_article)
@@ -63,7 +63,7 @@ def select_article(blocks: Blocks, layout: PageLayout, kind: PageKind) -> Select
 
 
 def select_blocks(blocks: Blocks, features: Features, kind: PageKind, comments: Set[int] = frozenset()) -> Selection:
-    """`comments` are boxes to drop, unless they contain the main text."""
+    """Select blocks by their scores. `comments` are boxes to drop, unless they contain the main text."""
     scores = _score_blocks(_load_row_sums("article" if kind is PageKind.ARTICLE else "other"), blocks, features)
     if kind is PageKind.FORUM:
         _drop_profiles(scores, blocks, features)
@@ -73,7 +73,7 @@ def select_blocks(blocks: Blocks, features: Features, kind: PageKind, comments: 
 def select_by_scores(
     scores: list[float], blocks: Blocks, features: Features, comments: Set[int] = frozenset()
 ) -> Selection:
-    """The same with given scores: used to evaluate tables that are not shipped. Changes `scores`."""
+    """The same, with given scores. Used to evaluate tables that are not part of the package. Changes `scores`."""
     _drop_boxes(
         {box for box in blocks.boxes if features.inherited_hints[box] & _UNSHOWN_BIT}, _MIN_SHOWN_SHARE, scores, blocks
     )
@@ -87,7 +87,7 @@ def select_by_scores(
 
 
 def article_text(blocks: Blocks, kept: list[bool]) -> str:
-    """One paragraph per line."""
+    """The text of the article, one paragraph per line."""
     return "\n".join(text for text, is_kept in zip(blocks.texts, kept, strict=True) if is_kept)
 
 
@@ -100,7 +100,7 @@ def first_paragraph(blocks: Blocks, tags: Sequence[int], kept: list[bool]) -> st
 
 
 def kept_runs(blocks: Blocks, kept: list[bool]) -> list[bool]:
-    """For each run of the walk, whether any of its blocks is kept."""
+    """For each run of the walk, whether any block of the run is kept."""
     runs = [False] * (len(blocks.first_of_run) - 1)
     for run, is_kept in zip(blocks.runs, kept, strict=True):
         if is_kept:
@@ -114,7 +114,10 @@ def count_words(blocks: Blocks, kept: list[bool]) -> int:
 
 @cache
 def _load_row_sums(name: str) -> RowSums:
-    """Articles are similar: a small table scores them as well as a large one. The other kinds share the large one."""
+    """The function for this table.
+
+    Articles are similar, so a small table scores them as well as a large one. The other kinds share the large table.
+    """
     return compile_row_sums(
         load_tables(TABLES_FILE)[name], BLOCK_FEATURES, BOX_FEATURES, PAGE_FEATURES, FRACTION_FEATURES
     )
@@ -154,16 +157,17 @@ def _find_comment_boxes(blocks: Blocks, layout: PageLayout) -> set[int]:
 
 
 def _drop_profiles(scores: list[float], blocks: Blocks, features: Features) -> None:
-    """Drop the few words beside each post of a thread that say who wrote it, and since when they are a member."""
+    """Drop the few words beside each post of a thread that name its author, and say since when the author is a
+    member."""
     for at, (box, chars) in enumerate(zip(blocks.boxes, blocks.chars, strict=True)):
         if chars < _MAX_PROFILE_CHARS and features.inherited_hints[box] & _BYLINE_BIT:
             scores[at] = 0.0
 
 
 def _drop_boxes(boxes: Set[int], share: float, scores: list[float], blocks: Blocks) -> None:
-    """Drop the content of some boxes, if the likely content outside is at least `share` of it.
+    """Drop the content of some boxes, if the likely content outside of them is at least `share` of it.
 
-    Some pages show their text only after scripts have run, and some name it a comment.
+    Some pages show their text only after scripts have run, and some pages name it a comment.
     """
     if not boxes:
         return
@@ -181,9 +185,10 @@ def _drop_boxes(boxes: Set[int], share: float, scores: list[float], blocks: Bloc
 
 
 def _average_list_scores(scores: list[float], blocks: Blocks) -> None:
-    """Give all items of a list, and all cells of a table, their mean score: it is kept whole or not at all.
+    """Give all items of a list, and all cells of a table, their mean score, so that it is kept as a whole or not at
+    all.
 
-    Blocks dropped for another reason stay dropped.
+    Blocks that were dropped for another reason stay dropped.
     """
     lists = ListIndex(blocks)
     scored = {lists.enclosing_list(box) for box, score in zip(blocks.boxes, scores, strict=True) if score}
@@ -198,16 +203,16 @@ def _average_list_scores(scores: list[float], blocks: Blocks) -> None:
 
 
 def _mean_score(scores: list[float], blocks: Blocks, members: list[int]) -> float:
-    """Weighted by the length of the blocks."""
+    """The mean score, weighted by the length of the blocks."""
     chars = [blocks.chars[at] for at in members]
     return sum(scores[at] * n for at, n in zip(members, chars, strict=True)) / sum(chars)
 
 
 def _score_threshold(scores: list[float], blocks: Blocks) -> float:
-    """The score from which blocks are kept: the one with the best expected F1.
+    """The score from which on blocks are kept: the one with the best expected F1.
 
-    With n words kept, r of them expected to be right, out of t right ones in total, it is 2 r / (n + t). Reducing t a
-    little makes it slightly stricter: articles lose nothing, and less unwanted text is kept.
+    With n words kept, r of them expected to be right, and t right words in total, F1 is 2 r / (n + t). Reducing t a
+    little makes the threshold slightly stricter: articles lose nothing, and less unwanted text is kept.
     """
     rows = sorted([row for row in zip(scores, blocks.words, strict=True) if row[0] > 0], reverse=True)
     expected = sum(score * words for score, words in rows)

@@ -11,9 +11,9 @@ from tenax.extract.html.tree import Node, Walk, tag_number
 from tenax.model import Value
 
 MAX_ELEMENTS: Final = 200
-"""A block page is small: later elements are ignored."""
+"""A block page is small, so later elements are ignored."""
 MAX_INSPECTED: Final = 12
-"""Elements per tag whose attributes are read, which is the expensive part."""
+"""Maximum elements per tag whose attributes are read, because reading attributes takes most of the time."""
 MAX_SCRIPT_CHARS: Final = 600
 MAX_HEADING_CHARS: Final = 300
 MAX_NOSCRIPT_CHARS: Final = 1_000
@@ -26,7 +26,7 @@ _SCRIPT, _STYLE, _NOSCRIPT, _META = map(tag_number, ("script", "style", "noscrip
 _HEADINGS: Final = frozenset(map(tag_number, ("h1", "h2")))
 # Elements whose ids, classes and URLs may name the vendor of a block page, or the mount point of an application.
 _INSPECTED_TAGS: Final = frozenset(map(tag_number, ("script", "iframe", "form", "body", "div", "main", "section")))
-# Drawings are not counted: application shells have them too, as icons and spinners.
+# Drawings do not count, because empty shells of applications have them too, as icons and spinners.
 _MEDIA_TAGS: Final = frozenset(
     map(tag_number, ("img", "picture", "video", "audio", "object", "embed", "frame", "iframe"))
 )
@@ -54,9 +54,9 @@ class BlockPageSignals(Value, frozen=True):
     refresh: str = ""
     """The content of `<meta http-equiv=refresh>`."""
     is_large: bool = False
-    """The page has more elements than were examined."""
+    """The page has more elements than were read."""
     has_empty_mount: bool = False
-    """The page has a mount point of an application, and it is empty."""
+    """The page has a mount point of an application that is empty."""
 
 
 def read_block_page_signals(dom: Dom | None) -> BlockPageSignals:
@@ -123,7 +123,7 @@ class _SignalCollector:
             self.attribute_values.append(self.refresh)
 
     def _add_noscript(self, node: Node) -> None:
-        """Keep the text of a noscript; ignore tracking pixels."""
+        """Keep the text of a <noscript> element, and ignore tracking pixels."""
         self.noscript.append(_leading_text(node)[:MAX_NOSCRIPT_CHARS])
         self.noscript_media_count += sum(
             1 for inner in islice(node.traverse(), MAX_INSPECTED) if inner.tag_id in _MEDIA_TAGS
@@ -136,7 +136,7 @@ def _is_empty_mount(mount: Node) -> bool:
 
 
 def _leading_text(node: Node) -> str:
-    """Texts near the top of a node: enough to see whether it has any."""
+    """Texts near the top of a node, which are enough to see whether it has any."""
     words = []
     for inner in islice(node.traverse(), MAX_INSPECTED):
         child = inner.first_child if inner.tag_id != _SCRIPT and inner.tag_id != _STYLE else None

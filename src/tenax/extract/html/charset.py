@@ -1,11 +1,11 @@
 """Decodes bytes in the WHATWG order: byte order mark, header, `<meta>`, then detection.
 
-A declaration that the bytes contradict is ignored: text declared as UTF-8 that is mostly not, and bytes declared as an
-old single-byte encoding that are valid UTF-8. Decoding always succeeds: invalid bytes are replaced, nothing is raised.
+A declaration that the bytes contradict is ignored: UTF-8 if the text is mostly not UTF-8, and an old single-byte
+encoding if the bytes are valid UTF-8. Decoding always succeeds: invalid bytes are replaced, and nothing is raised.
 
-For detection: text decoded wrongly is full of rare characters; decoded correctly, most of its letters are common
-letters of some language. Each model computes the cost in bits of the bytes beyond ASCII, and the lowest cost wins. The
-letter lists below are in order of frequency, most frequent first.
+How detection works: text that was decoded incorrectly is full of rare characters. If it was decoded correctly, most of
+its letters are common letters of some language. Each model computes the cost in bits of the bytes beyond ASCII, and the
+lowest cost wins. The letter lists below are in order of frequency, the most frequent letter first.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ utf-16le | utf_16_le | csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-1
 
 
 def _read_table() -> dict[str, Encoding]:
-    """By label; equal encodings are one object, so `is` compares them."""
+    """Encodings by label. Equal encodings are one object, so that `is` compares them."""
     encodings: dict[str, Encoding] = {}
     by_label = {}
     for line in _TABLE.strip().splitlines():
@@ -94,17 +94,18 @@ WINDOWS_1252 = LABELS["windows-1252"]
 
 
 def find_encoding(label: str) -> Encoding | None:
-    """The encoding of a label; None for labels unknown to the web, such as `utf-7`."""
+    """The encoding of a label; None for labels that the web does not use, such as `utf-7`."""
     return LABELS.get(label.strip("\t\n\x0c\r ").lower())
 
 
 _SAMPLE_BYTES = 8_192
 _NOISE_BITS = 9.0
-"""Per byte beyond ASCII: a decoding at this cost is noise."""
+"""A decoding that costs this much per byte beyond ASCII is noise."""
 _INVALID_BYTE_BITS = 30.0
 """Cost of a byte that cannot be decoded."""
 _RARE_ENCODING_BITS = 8.0
-"""Cost of any encoding but windows-1252, by far the most frequent: a single `©` is no sign of Cyrillic."""
+"""Additional cost of any encoding but windows-1252, which is by far the most frequent: a single `©` is no sign of
+Cyrillic."""
 _ODD_NEIGHBOUR_BITS = 5.0
 """Cost of `a` beside `ж`, or `é` beside `ü`."""
 
@@ -157,7 +158,8 @@ class _EncodingModel(NamedTuple):
 
 
 def _make_model(label: str, letters: str, share: float, repertoire: int, odd: str = "") -> _EncodingModel:
-    """These letters make up `share` of the text; the nth has a frequency proportional to 1 / (n + 4), as in Zipf's law.
+    """The model of a language. These letters make up `share` of the text; the frequency of the nth is proportional to 1
+    / (n + 4), as in Zipf's law.
 
     The rest is evenly distributed over the other characters.
     """
@@ -168,7 +170,7 @@ def _make_model(label: str, letters: str, share: float, repertoire: int, odd: st
     return _EncodingModel(LABELS[label], bits, other_bits, re.compile(odd) if odd else None)
 
 
-# Letters of a whole alphabet appear among their own kind, accented letters among plain ones.
+# Letters of another alphabet are next to each other, accented letters are next to plain ones.
 _LETTER = r"[^\W\d_\x00-\x7f]"
 _MIXED_SCRIPT = rf"[a-zA-Z]{_LETTER}|{_LETTER}[a-zA-Z]"
 _ACCENTED_PAIR = rf"{_LETTER}{_LETTER}"
@@ -190,7 +192,8 @@ _ISO_2022_JP = (b"\x1b$B", b"\x1b$@")
 
 
 def detect_encoding(body: bytes) -> Encoding | None:
-    """The encoding in which the first part beyond ASCII reads best; None when none reads like a language."""
+    """The encoding in which the first part beyond ASCII has the lowest cost; None if it looks like no language in
+    any."""
     if any(escape in body[:_SAMPLE_BYTES] for escape in _ISO_2022_JP):
         return LABELS["iso-2022-jp"]
     first = _BEYOND_ASCII.search(body)
@@ -215,7 +218,7 @@ def _encoding_models() -> tuple[_EncodingModel, ...]:
 
 
 def _encoding_cost(sample: bytes, model: _EncodingModel) -> float:
-    """Cost in bits of the sample's bytes beyond ASCII under this model."""
+    """The cost in bits of the sample's bytes beyond ASCII, by this model."""
     text = sample.decode(model.encoding.codec, "replace")
     signs = Counter(text)
     # The end of the sample may split the last character.
@@ -233,9 +236,9 @@ CharsetSource = Literal["bom", "header", "meta", "utf8", "detected", "fallback"]
 
 _PRESCAN_BYTES = 1024
 _LATE_PRESCAN_BYTES = 16_384
-"""A `<meta>` within this many bytes counts when the bytes are not UTF-8; browsers, too, find it late."""
+"""A `<meta>` within this many bytes counts if the bytes are not UTF-8. Browsers also find it late."""
 _MAX_ERROR_SHARE = 0.02
-"""A declared UTF-8 is accepted up to this ratio of invalid characters to all that are not ASCII."""
+"""A declared UTF-8 is accepted up to this ratio of invalid characters to all characters that are not ASCII."""
 
 _BOMS = ((b"\xef\xbb\xbf", UTF_8), (b"\xfe\xff", LABELS["utf-16be"]), (b"\xff\xfe", LABELS["utf-16le"]))
 _CHARSET_PARAMETER = re.compile(r"""charset\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;,"']+))""", re.I)
@@ -253,11 +256,11 @@ class DecodedText(Value, frozen=True):
     charset: str
     source: CharsetSource
     utf_8: bytes | None = None
-    """The body where it is the text in UTF-8, so that the text need not be encoded again; else None."""
+    """The body if it is the text in UTF-8, so that the text need not be encoded again; else None."""
 
 
 def decode(body: bytes, content_type: str | None) -> DecodedText:
-    """Decode the bytes. Costs one decode when UTF-8 is declared and true."""
+    """Decode the bytes. If UTF-8 is declared and correct, this decodes once."""
     for bom, encoding in _BOMS:
         if body.startswith(bom):
             return _decode_as(body[len(bom) :], encoding, "bom")
@@ -281,7 +284,8 @@ def _decode_as(body: bytes, encoding: Encoding, source: CharsetSource) -> Decode
 
 
 def _decode_undeclared(body: bytes, text: str) -> DecodedText:
-    """Undeclared valid UTF-8: UTF-8, unless it is the Japanese mail encoding, which is ASCII with escapes."""
+    """The text of bytes that are valid UTF-8 without a declaration. It is UTF-8, unless it is the Japanese mail
+    encoding, which is ASCII with escapes."""
     detected = detect_encoding(body) if b"\x1b$" in body else None
     if detected is not None and detected.name == "iso-2022-jp":
         return _decode_as(body, detected, "detected")
@@ -289,7 +293,8 @@ def _decode_undeclared(body: bytes, text: str) -> DecodedText:
 
 
 def _decode_declared(body: bytes, declared: Encoding, source: CharsetSource) -> DecodedText:
-    """Old single-byte text is never valid UTF-8 by chance; servers often declare it by mistake."""
+    """The text in a declared encoding. Text in an old single-byte encoding is never valid UTF-8 by chance, but servers
+    often declare such an encoding by mistake."""
     if declared.name not in _MULTI_BYTE and not declared.name.startswith("utf-16") and not body.isascii():
         try:
             return DecodedText(body.decode("utf-8"), UTF_8.name, "utf8", body)
@@ -299,7 +304,7 @@ def _decode_declared(body: bytes, declared: Encoding, source: CharsetSource) -> 
 
 
 def _decode_invalid_utf_8(body: bytes, declared_by: CharsetSource | None) -> DecodedText:
-    """Bytes that are not valid UTF-8, whether or not declared as such."""
+    """The text of bytes that are not valid UTF-8, whether or not UTF-8 is declared."""
     if declared_by is not None:
         text = body.decode("utf-8", "replace")
         beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
@@ -323,7 +328,7 @@ def _charset_in_header(content_type: str) -> Encoding | None:
 
 
 def _charset_in_markup(start: bytes) -> Encoding | None:
-    """The first encoding in a `<meta>` or an XML declaration, comments ignored."""
+    """The first encoding in a `<meta>` or an XML declaration. Comments are ignored."""
     if b"<!--" in start:
         start = _COMMENT.sub(b"", start)
     for meta in _META.finditer(start):

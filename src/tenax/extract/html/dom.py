@@ -34,7 +34,7 @@ class MetadataElement(NamedTuple):
     attributes: Mapping[str, str | None]
     """Those of `METADATA_ATTRIBUTES` that it has."""
     text: str | None
-    """The leading text of <title> and JSON-LD; None for others, and for those that do not begin with a text."""
+    """The leading text of <title> and JSON-LD; None for other elements, and for those that do not begin with a text."""
 
 
 class PageScan(Protocol):
@@ -52,22 +52,22 @@ class PageScan(Protocol):
     def subheading_texts(self) -> Sequence[str]: ...
     @property
     def byline_clauses(self) -> int:
-        """The clauses of `authors.AUTHOR_SELECTORS` and `authors.DATE_SELECTORS` that may match, one bit each in their
-        order."""
+        """The clauses of `authors.AUTHOR_SELECTORS` and `authors.DATE_SELECTORS` that may match, one bit for each, in
+        their order."""
 
 
 class PageSearcher(Protocol):
     """Searches an open page faster than Python does."""
 
     def find_byline_lines(self, title: str) -> tuple[Sequence[str], Sequence[str]] | None:
-        """The results of `authors.find_lines_near_title` and `authors.find_lines_with_years`; None when unknown.
+        """The results of `authors.find_lines_near_title` and `authors.find_lines_with_years`; None if unknown.
 
-        `title` is the result of `authors.title_prefix`. Lines with years may be missing where
-        `authors.filter_lone_dates` would return nothing.
+        `title` is the result of `authors.title_prefix`. Lines with years may be missing if `authors.filter_lone_dates`
+        would return nothing.
         """
 
     def may_have_script_dates(self) -> bool:
-        """Whether `head.find_script_dates` may find any; False only where it cannot."""
+        """Whether `head.find_script_dates` may find a date. False only if it cannot."""
 
 
 MAX_HEADINGS: Final = 10
@@ -78,7 +78,7 @@ _CHECK_EVERY: Final = 1_000
 
 
 class Dom:
-    """A parsed page; for one thread."""
+    """A parsed page. For one thread."""
 
     __slots__ = (
         "_budget",
@@ -96,30 +96,30 @@ class Dom:
         """Bytes must be valid UTF-8. Raises `ExtractLimitExceeded`, see `parser.parse`."""
         html = html.encode("utf-8", "replace") if isinstance(html, str) else html
         self._parser, self.truncated_at = parse(html, budget, feeder)
-        """`truncated_at`: the number of bytes in the tree, if not all of them."""
+        """`truncated_at`: the number of bytes in the tree; None: all of them."""
         self._budget = budget
         self.root: Node | None = self._parser.root
         self._walk: Walk | None = None
         self._metadata_elements: Sequence[MetadataElement] | None = None
         self.scan: PageScan | None = None
-        """The result of the native walk, if it ran: then Python does not walk through the page."""
+        """The result of the native walk, if there was one. Then Python does not walk through the page."""
         self.searcher: PageSearcher | None = None
-        """The native page, while it is open."""
+        """The native page while it is open."""
         self.native_refusal = ""
         """Why the native code did not read this page, if it was asked to."""
 
     @property
     def walk(self) -> Walk:
-        """The walk through the whole page, made once: text, links and metadata share it.
+        """The walk through the whole page. It is made once: text, links and metadata share it.
 
-        A page that shows almost nothing without scripts is walked with its <noscript> content.
+        A page that shows almost nothing without scripts is walked with the content of <noscript>.
         """
         if self._walk is None:
             self.check_budget("before walking through it")
             self._walk = Walk(self.root)
             if _count_visible_chars(self._walk) < MIN_VISIBLE_CHARS and self._parser.css_first("noscript") is not None:
                 unscripted = Walk(self.root, with_noscript=True)
-                # Less than this is a notice, not the page.
+                # Less text than this is a notice, not the page.
                 if _count_visible_chars(unscripted) >= MIN_NOSCRIPT_CHARS:
                     self._walk = unscripted
         return self._walk
@@ -144,7 +144,7 @@ class Dom:
 
     @property
     def subheading_texts(self) -> Iterable[str]:
-        """The texts of the first few <h2> and <h3>; can be iterated once, and reads them lazily."""
+        """The texts of the first few <h2> and <h3>. They can be iterated once, and are read lazily."""
         if self.scan is not None:
             return self.scan.subheading_texts
         walk = self.walk
@@ -166,12 +166,12 @@ class Dom:
         return self._parser.css(selector)
 
     def select_with_ancestor(self, tag_name: str, ancestor_selector: str) -> Iterator[tuple[Node, bool]]:
-        """Every element of this name, in document order, and whether an element that matches `ancestor_selector`
-        contains it.
+        """Every element with this name, in document order, and whether it is inside of an element that matches
+        `ancestor_selector`.
 
         Each ancestor is examined once, and the time is checked meanwhile. The selector `article img` would walk from
-        every image to the root in one call without a time check, which takes minutes for a deeply nested page with many
-        images.
+        every image to the root in one call without checking the time, which takes minutes for a deeply nested page with
+        many images.
         """
         tag, found = tag_number(tag_name), self.select(f"{ancestor_selector}, {tag_name}")
         known = {node.mem_id: True for node in found if node.tag_id != tag}
@@ -204,7 +204,7 @@ def _read_metadata_element(node: Node) -> MetadataElement:
 
 
 def _has_known_ancestor(node: Node, known: dict[int, bool]) -> bool:
-    """Whether an ancestor is known as True; adds the answers for the ancestors in between."""
+    """Whether an ancestor is known as True. Adds the results for the ancestors in between."""
     answer, passed, above = False, [], node.parent
     while above is not None:
         number = above.mem_id

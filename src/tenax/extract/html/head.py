@@ -1,4 +1,4 @@
-"""The head of a page, read in one pass: metas, title, canonical URL, JSON-LD; and what it tells about the body."""
+"""The head of a page, read in one pass: metas, title, canonical URL, JSON-LD; and what the head says about the body."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MAX_SCRIPT_CHARS: Final = 1_000_000
 _SCRIPT_DATE_WORDS: Final = ("ublish", "reated")
 _MAX_DATE_NAME_LETTERS: Final = 8
 _SCRIPT_DATE = re.compile(rf"[a-zA-Z_]{{0,{_MAX_DATE_NAME_LETTERS}}}[\"']?\s?:\s?[\"'](\d[^\"']{{7,30}})")
-"""Follows one of these words where it names a date."""
+"""Follows one of these words if the word names a date."""
 
 
 Attributes = Mapping[str, str | None]
@@ -41,14 +41,14 @@ class Head(Value, frozen=True):
     """The elements that describe a page, as written."""
 
     meta_values: dict[str, list[str]]
-    """Contents of metas by `name`, `property`, `itemprop` or `http-equiv` in lower case; never an empty list."""
+    """Contents of metas by `name`, `property`, `itemprop` or `http-equiv` in lower case. A list is never empty."""
     robots: tuple[tuple[str, str], ...] = ()
-    """Every robots rule: name and content."""
+    """Every robots rule, with its name and content."""
     title: str = ""
     canonical: str | None = None
     image_href: str = ""
     scripts: tuple[str, ...] = ()
-    """JSON-LD."""
+    """The JSON-LD scripts."""
     feeds: tuple[str, ...] = ()
     """Declared feeds, as written."""
     next_href: str = ""
@@ -128,12 +128,12 @@ def _applicable_rules(header: str, robot_names: frozenset[str]) -> Iterable[str]
 
 
 def find_script_dates(dom: Dom) -> Iterator[str]:
-    """Dates in scripts under names for the publication date; slow, so tried last."""
+    """Dates in scripts, under names for the publication date. This is slow, so it is tried last."""
     if dom.searcher is not None and not dom.searcher.may_have_script_dates():
         return
     scripts = "\n".join(map(_first_text, dom.select("script")))[:_MAX_SCRIPT_CHARS]
     for word in _SCRIPT_DATE_WORDS:
-        # Scripts are long and the words rare: `find` is faster than a regular expression.
+        # Scripts are long and the words are rare, so `find` is faster than a regular expression.
         position = scripts.find(word)
         while position >= 0:
             position += len(word)
@@ -147,7 +147,7 @@ def _add_meta(attributes: Attributes, meta_values: dict[str, list[str]], robots:
     content = attributes.get("content")
     if not content:
         return
-    # Some metas have a name and a property; either may be the known one.
+    # Some metas have a name and a property, and either may be the known one.
     for key in _META_NAME_ATTRIBUTES:
         value = attributes.get(key)
         if not value:
@@ -163,7 +163,7 @@ def _add_meta(attributes: Attributes, meta_values: dict[str, list[str]], robots:
 
 
 def _split_meta_names(value: str) -> tuple[str, ...]:
-    """The names in lower case: a property may have several, `dc:title og:title`."""
+    """The names in lower case. A property may have several, such as `dc:title og:title`."""
     return tuple(
         name.replace(":", ".", 1) if name.startswith(("dc:", "dcterms:")) else name for name in value.lower().split()
     )
@@ -205,7 +205,7 @@ def _first_text(node: Node) -> str:
 
 _MAX_JSON_LD_CHARS: Final = 200_000
 _MAX_TITLE_CHARS: Final = 2_000
-"""Longer text is no title, and each block is compared with it."""
+"""A longer text is not a title, and each block is compared with the title."""
 _YEAR_IN_PATH = re.compile(r"/(?:19|20)\d\d/")
 _JSON_LD_TYPES = re.compile(r'"@type"\s*:\s*"(\w{1,60})"')
 
@@ -263,7 +263,7 @@ def read_page_hints(head: Head, url: str | None) -> PageHints:
 
 
 def _split_url(url: str) -> tuple[str, str, str]:
-    """Host, path and query as `urlsplit` returns them, in a fifth of the time for ordinary URLs."""
+    """Host, path and query, as `urlsplit` returns them. For ordinary URLs this takes a fifth of the time."""
     is_plain = url.isascii() and url.isprintable() and url.startswith(("http://", "https://"))
     if not is_plain or "[" in url or "]" in url:
         address = urlsplit(url)

@@ -1,7 +1,8 @@
-"""The links of a page in document order, each once, as written.
+"""The links of a page in document order, each once, as written. The caller resolves them against the page's URL or its
+`<base href>`.
 
-The caller resolves them against the page's URL or its `<base href>`. Left out is what a crawl cannot follow: schemes
-other than http and https, fragments of the page itself, and URLs longer than any we store.
+What a crawl cannot follow is left out: schemes other than http and https, fragments of the page itself, and URLs that
+are longer than any stored URL.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ LinkKind = Literal["a", "area", "iframe", "canonical", "alternate"]
 LINK_KINDS: Final[tuple[LinkKind, ...]] = get_args(LinkKind)
 
 MAX_LINKS = 50_000
-"""Maximum number of links per page: a memory bound, far above any limit of a crawl."""
+"""Maximum number of links per page. It bounds the memory, and is far above any limit of a crawl."""
 MAX_HREF_CHARS = 65_536
 MAX_TEXT_CHARS = 300
 MAX_REL_CHARS = 100
 _MAX_FRAGMENTS = 200
-# Slice before joining: links can be nested, a thousand of them around the same ten megabytes.
+# The text is sliced before it is joined, because links can be nested: a thousand of them around the same ten megabytes.
 _leading_chars = itemgetter(slice(4 * MAX_TEXT_CHARS))
 
 _A, _AREA, _IFRAME, LINK = (tag_number(name) for name in ("a", "area", "iframe", "link"))
 _KINDS: dict[int, LinkKind] = {_A: "a", _AREA: "area", _IFRAME: "iframe"}
-# What browsers strip from both ends of a URL: C0 controls and space.
+# What browsers remove from both ends of a URL: C0 controls and spaces.
 _STRIPPED_CHARS = "".join(map(chr, range(0x21)))
-# Browsers also drop tabs and line breaks inside: `java\nscript:` is a scheme too.
+# Browsers also remove tabs and line breaks inside of a URL, so `java\nscript:` is a scheme too.
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-\t\n\r]*):")
 _NO_LINE_BREAKS = str.maketrans("", "", "\t\n\r")
 _FOLLOWED_SCHEMES = frozenset(("http", "https"))
@@ -42,19 +43,20 @@ class Link(Value, frozen=True):
     """One link of a page."""
 
     href: str
-    """As written, without surrounding white space; not resolved."""
+    """The URL as written, without white space around it. It is not resolved."""
     kind: LinkKind = "a"
     is_nofollow: bool = False
-    """True when every occurrence on the page is nofollow."""
+    """Whether every occurrence on the page is nofollow."""
     text: str = ""
-    """The text of the first occurrence that has one."""
+    """The text of the first occurrence that has a text."""
     rel: str = ""
     is_in_article: bool = False
     """Whether any occurrence is in the article."""
 
 
 class Links(Value, frozen=True, array_like=True):
-    """The links of a page, a sequence of `Link`. In columns, because most steps need one property of all links."""
+    """The links of a page, a sequence of `Link`. They are in columns, because most steps need one property of all
+    links."""
 
     hrefs: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
@@ -77,7 +79,7 @@ class Links(Value, frozen=True, array_like=True):
 
     @property
     def is_nofollow(self) -> list[bool]:
-        """For each link; empty when none is nofollow."""
+        """Whether each link is nofollow; empty if none is."""
         if "1" not in self.flags and "3" not in self.flags:
             return []
         return [bool(int(flag) & NOFOLLOW_LINK) for flag in self.flags]
@@ -112,9 +114,9 @@ class Links(Value, frozen=True, array_like=True):
 
 
 def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> Links:
-    """The links of the page. The first of equal hrefs is kept, followable if any of them is.
+    """The links of the page. Of equal hrefs the first one is kept, and may be followed if any of them may.
 
-    `kept_runs` tells for each run of the walk whether it is in the article.
+    `kept_runs` says for each run of the walk whether it is in the article.
     """
     walk = dom.walk
     found: dict[str, Link] = {}
@@ -127,7 +129,7 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> Links:
         if not href:
             continue
         href = href.strip(_STRIPPED_CHARS)
-        # Fast path for most links: a URL that certainly points to a page.
+        # The fast way for most links: a URL that certainly leads to a page.
         is_sure = (href[:1] == "/" or href.startswith(_FOLLOWED_PREFIXES)) and len(href) <= MAX_HREF_CHARS
         if not is_sure and not is_followable(href):
             continue
@@ -135,7 +137,7 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> Links:
         if start < end:
             if end - start == 1:
                 text = fragments[start] if fragments[start] != BREAK else ""
-                # Most are short and clean: of all white space only the space is printable.
+                # Most texts are short and clean. The space is the only printable white space.
                 is_tidy = text.isprintable() and "  " not in text and text.strip() == text
                 if not is_tidy or len(text) > MAX_TEXT_CHARS:
                     text = collapse_spaces(_leading_chars(text))[:MAX_TEXT_CHARS]
@@ -172,7 +174,8 @@ def read_links(dom: Dom, kept_runs: Sequence[bool] = ()) -> Links:
 
 
 def is_followable(href: str) -> bool:
-    """Whether a stripped href may point to another page: relative or http(s), and not only a fragment."""
+    """Whether an href without surrounding space may lead to another page: it is relative or http(s), and not only a
+    fragment."""
     if not href or href[0] == "#" or len(href) > MAX_HREF_CHARS:
         return False
     if ":" not in href or href.startswith(_FOLLOWED_PREFIXES):
@@ -182,7 +185,7 @@ def is_followable(href: str) -> bool:
 
 
 def strip_href(value: str | None) -> str:
-    """A URL attribute as browsers read it: without surrounding controls and spaces."""
+    """A URL attribute as browsers read it, without surrounding controls and spaces."""
     return value.strip(_STRIPPED_CHARS) if value else ""
 
 

@@ -20,7 +20,7 @@ class Node(Protocol):
 
     @property
     def mem_id(self) -> int:
-        """Identifies the node within its page, independent of the wrapping object."""
+        """Identifies the node in its page, independent of the object around it."""
 
     @property
     def parent(self) -> Node | None: ...
@@ -34,17 +34,18 @@ class Node(Protocol):
 
     @property
     def attributes(self) -> Mapping[str, str | None]:
-        """By lower-case name; None for an attribute without a value. Rebuilt at each call: call once."""
+        """Attributes by lower-case name; None for an attribute without a value. They are read at each call, so call
+        this once."""
 
     def css(self, query: str, /) -> Sequence[Node]:
-        """Elements at or below this one that match a selector, in document order."""
+        """Elements that match a selector, in document order. This element and those below it are searched."""
 
     def traverse(self) -> Iterator[Node]:
         """This element and all non-text nodes below it, in document order."""
 
 
 def tag_number(name: str) -> int:
-    """The number of a tag name, the same in every document; comparing numbers is cheaper than names."""
+    """The number of a tag name, the same in every document. Comparing numbers is cheaper than comparing names."""
     return _tag_ids.create_node(name).tag_id
 
 
@@ -52,8 +53,8 @@ TEXT: Final = 2
 """The `tag_id` of a text node."""
 
 FED, FAILED, HANDED_BACK = 0, 1, 2
-"""Results: a check is due or all is fed; the parser failed; Python continues from here, because more is open than the
-native code counts."""
+"""Results: a check is due or everything is fed; the parser failed; Python continues, because more elements are open
+than the native code counts."""
 
 _pointer, _size = ctypes.c_void_p, ctypes.c_size_t
 
@@ -123,7 +124,7 @@ class Feed(ctypes.Structure):
     """At the last check: the current tag, and the attributes of all tags when it was first seen."""
     attributes_before: int
     quiet_seconds: float
-    """The native code need not have the time checked before this much has passed."""
+    """Before this much time has passed, the native code need not have the time checked."""
     quiet_until: float
 
     def begin(self, html: bytes, chunks: int, quiet_seconds: float) -> None:
@@ -134,11 +135,11 @@ class Feed(ctypes.Structure):
 
 
 Feeder: TypeAlias = Callable[[int], int]
-"""Feeds in native code: takes the address of a `Feed`, returns one of the results above."""
+"""Feeds in native code. Takes the address of a `Feed`, and returns one of the results above."""
 
 
 BREAK: Final = "\0"
-"""A line break between elements; texts have line breaks of their own. No parsed text contains this character."""
+"""A line break between elements. Texts have line breaks of their own. No parsed text contains this character."""
 
 _BLOCK_NAMES = """
 address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure
@@ -159,7 +160,7 @@ _KINDS: Final[dict[int, int]] = {
     )
     for name in names.split()
 }  # fmt: skip
-"""How the walk treats an element. All others are inline and have no edges: `foo<b>bar</b>` stays one word."""
+"""How the walk treats an element. All others are inline and separate nothing: `foo<b>bar</b>` stays one word."""
 BOX_TAGS: Final = frozenset(tag for tag, kind in _KINDS.items() if kind in (_BLOCK, _CELL))
 """Tags of boxes."""
 SKIPPED_TAGS: Final = frozenset(tag for tag, kind in _KINDS.items() if kind > _LINK)
@@ -167,8 +168,9 @@ SKIPPED_TAGS: Final = frozenset(tag for tag, kind in _KINDS.items() if kind > _L
 _NOSCRIPT_KINDS: Final = _KINDS | {tag_number("noscript"): _BLOCK}
 _EDGE_TEXTS: Final = ("", BREAK, " ")
 MAX_BOXES: Final = 50_000
-"""Per page. Later boxes are visible text but not scored: such pages exceed the block limit anyway."""
-# Elements that would be boxes beyond the limit. Negative, so that they index the same edge texts from the end.
+"""Maximum per page. Later boxes are visible text but are not scored; such pages exceed the block limit anyway."""
+# Elements that would be boxes beyond the limit. Their numbers are negative, so that they index the same edge texts from
+# the end.
 _EXCESS_BLOCK, _EXCESS_CELL = -2, -1
 _BREAK_AFTER: Final = frozenset((_BLOCK, _EXCESS_BLOCK))
 _LINK_TAGS: Final = frozenset(map(tag_number, ("a", "area", "iframe", "link")))
@@ -186,10 +188,10 @@ _NOSCRIPT_EXCESS_KINDS: Final = _excess_kinds(_NOSCRIPT_KINDS)
 
 
 class Walk:
-    """Result of one walk through a tree, in document order: columns of numbers and nodes, one list per field.
+    """The result of one walk through a tree, in document order: columns of numbers and nodes, one list per field.
 
     A *box* is a block-level element; box 0 is the root. A *run* is text in one box that no start or end of another box
-    interrupts: the raw form of a block. Lists with the same prefix (`box_`, `run_`, `link_`) have the same length.
+    interrupts. Lists with the same prefix (`box_`, `run_`, `link_`) have the same length.
     """
 
     __slots__ = (
@@ -213,35 +215,35 @@ class Walk:
     )
 
     def __init__(self, root: Node | None, *, with_noscript: bool = False) -> None:
-        """`with_noscript`: the content of <noscript> is visible too."""
+        """`with_noscript`: the content of <noscript> is also visible."""
         self.fragments: list[str] = []
-        """Visible texts as written, with a BREAK or a space where elements separate them."""
+        """Visible texts as written, with a BREAK or a space if elements separate them."""
         self.line_breaks = 0
         """The number of <br>."""
         self.link_nodes: list[Node] = []
-        """Elements that may link to other pages: a, area, iframe and link, visible or not."""
+        """Elements that may link to other pages: a, area, iframe and link, whether visible or not."""
         self.link_starts: list[int] = []
         self.link_ends: list[int] = []
-        """Fragment range of each of them; empty for those without text."""
+        """The range of fragments of each link; empty for links without text."""
         self.metadata_nodes: list[Node] = []
-        """Elements that may describe the page: base, link, meta, script and title, visible or not."""
+        """Elements that may describe the page: base, link, meta, script and title, whether visible or not."""
         self.images: list[Node] = []
         self.image_positions: list[int] = []
         """The number of fragments before each image."""
         self.box_tags: list[int] = []
         self.box_nodes: list[Node] = []
         self.box_parents: list[int] = []
-        """Box numbers; the root is its own parent."""
+        """The parent of each box. The root is its own parent."""
         self.box_starts: list[int] = []
         self.box_ends: list[int] = []
-        """Run range of each box, inner boxes included."""
+        """The range of runs of each box, including inner boxes."""
         self.run_starts: list[int] = []
-        """The first fragment of each run; it ends where the next run begins."""
+        """The first fragment of each run. A run ends where the next run begins."""
         self.run_boxes: list[int] = []
         self.run_nodes: list[Node] = []
         """The first text node of each run."""
         self.scored_runs: int | None = None
-        """Number of runs before the box limit was reached: later ones are no proper runs. None: all."""
+        """The number of runs before the box limit was reached. Later ones are not proper runs. None: all."""
         if root is not None and with_noscript:
             _walk_tree(root, self, _NOSCRIPT_KINDS, _NOSCRIPT_EXCESS_KINDS)
         elif root is not None:
@@ -257,9 +259,10 @@ class Walk:
 
 
 def _walk_tree(root: Node, walk: Walk, kinds: Mapping[int, int], excess_kinds: Mapping[int, int]) -> None:
-    """Walk below this node. Uses its own stack, so depth is not limited, and does not change the tree.
+    """Walk below this node. The walk has its own stack, so the depth is not limited, and it does not change the tree.
 
-    One long function, because this is the hottest loop of extraction: it avoids calls and attribute lookups.
+    One long function, because this is the loop of extraction that takes most time: it avoids calls and attribute
+    look-ups.
     """
     fragments, run_starts, leading = walk.fragments, walk.run_starts, walk.link_nodes
     link_starts, link_ends = walk.link_starts, walk.link_ends
@@ -278,7 +281,7 @@ def _walk_tree(root: Node, walk: Walk, kinds: Mapping[int, int], excess_kinds: M
     add_first(0)
     add_end(0)
     box, is_fresh = 0, True
-    # The node after an element's end, the kind of the element, and its number if it is a link.
+    # The node after the end of an element, the kind of the element, and its number if it is a link.
     resume: list[tuple[Node | None, int, int]] = []
     node = root.first_child
     while True:
@@ -322,7 +325,7 @@ def _walk_tree(root: Node, walk: Walk, kinds: Mapping[int, int], excess_kinds: M
                 if kind in _BREAK_AFTER:
                     add(BREAK)
                 continue
-            # Most elements begin with a text, and many contain nothing else: handle it without descending.
+            # Most elements begin with a text, and many contain nothing else. These are handled without descending.
             text = child.text_content
             if text is not None:
                 if is_fresh and not text.isspace():
@@ -375,7 +378,7 @@ def _add_void(kind: int, tag: int, node: Node, walk: Walk) -> None:
 
 
 def _record_hidden(hidden: Node, walk: Walk) -> None:
-    """Record links and metadata within an invisible element."""
+    """Record links and metadata in an invisible element."""
     for node in hidden.traverse():
         if (tag := node.tag_id) in _RECORDED_TAGS:
             _record_node(tag, node, walk)

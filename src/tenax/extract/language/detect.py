@@ -1,5 +1,5 @@
-"""Detects the language of a text: by its script where that decides, else by common words; the page's declaration is a
-hint."""
+"""Detects the language of a text: by its script if that is enough, otherwise by common words. The declaration of the
+page is a hint."""
 
 from __future__ import annotations
 
@@ -23,31 +23,32 @@ from tenax.model import Value
 Source: TypeAlias = Literal["detected", "declared", "both", "none"]
 
 SAMPLE_CHARS: Final = 1_000
-"""The sample of a text, from its middle: menus are at the ends."""
+"""Length of the sample, which is from the middle of a text, because menus are at the ends."""
 SHORT_SAMPLE_CHARS: Final = 400
 LIKELY_CONFIDENCE: Final = 0.3
-"""Enough for a short sample that agrees with the page's declaration."""
+"""Enough for a short sample that agrees with the declaration of the page."""
 SURE_CONFIDENCE: Final = 0.6
-"""From this confidence on the text overrides the page's declaration."""
+"""From this confidence on, the text overrides the declaration of the page."""
 DECLARED_CONFIDENCE: Final = 0.9
-"""Confidence in a declaration that the text neither supports nor contradicts."""
+"""The confidence in a declaration that the text neither supports nor contradicts."""
 _HALF_CONFIDENCE_LEAD: Final = 1.5
-"""This many words ahead of the second language gives a confidence of one half: right three times in four."""
+"""If the second language has this many words fewer, the confidence is one half: the result is right three times in
+four."""
 _USUAL_COMMON_WORD_SHARE: Final = 0.2
-"""At least this ratio of an ordinary text's words are common words; with fewer it may be another language."""
+"""At least this ratio of the words of an ordinary text are common words. With fewer, it may be in another language."""
 _NON_LATIN_SHARE: Final = 0.3
-"""The ratio of a text in another script that decides the language: names and brands are Latin everywhere."""
+"""If this ratio of a text is in another script, that script decides, because names and brands are Latin everywhere."""
 _KANA_SHARE: Final = 0.05
 _MAX_WORD_COUNT: Final = 5
-"""A word counts at most this often: repetitions on every line of a list are no further evidence."""
+"""A word counts at most this often: if every line of a list repeats a word, this is no further evidence."""
 
 _MIN_SCRIPT_CHARS: Final = 40
-"""From this length on a text in another script contradicts the page, whichever language of the script it is."""
+"""From this length on, a text in another script contradicts the page, whichever language of that script it is."""
 _ALWAYS_LATIN: Final = LATIN.keys() - {"az", "ms", "sr", "uz"}
 _NEVER_LATIN: Final = (CYRILLIC.keys() | ARABIC.keys() | DEVANAGARI.keys()) - LATIN.keys()
 
 _TAG = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*", re.IGNORECASE)
-# The vowel signs of Devanagari are not letters in Python, and would split its words.
+# In Python the vowel signs of Devanagari are not letters, and would split its words.
 _DEVANAGARI_WORD = re.compile(r"[\u0900-\u0963]+")
 _WORD = re.compile(r"\w+")
 _WORD_BYTES: Final = bytes(point if _WORD.match(chr(point)) else ord(" ") for point in range(256))
@@ -71,20 +72,21 @@ class Language(Value, frozen=True):
     """A language and the confidence in it."""
 
     tag: str = ""
-    """BCP 47, as in `en` or `pt-BR`; the region only if the page declares it. Empty: unknown."""
+    """In BCP 47, such as `en` or `pt-BR`. There is a region only if the page declares it. Empty: unknown."""
     confidence: float = 0.0
     """From 0 to 1."""
     source: Source = "none"
 
 
 def detect_sample(sample: str) -> tuple[str, float]:
-    """The most likely language of a lower-case sample, empty for none, and the confidence."""
+    """The most likely language of a lower-case sample, empty for none; and the confidence."""
     tag, confidence = _score_sample(sample)
     return tag, round(confidence, 3)
 
 
 def detect_language(text: str, declared: str | None = None, detect: DetectSample = detect_sample) -> Language:
-    """The text decides when it is certain, else the page; the cost does not depend on the length of the text."""
+    """The language of a text. If the text is certain, it decides; otherwise the page does. The cost does not depend on
+    the length of the text."""
     declared_tag = _clean_tag(declared)
     primary = declared_tag.partition("-")[0]
     if declared_tag:
@@ -123,7 +125,7 @@ def _clean_tag(declared: str | None) -> str:
 
 @lru_cache(maxsize=256)
 def _parse_tag(written: str) -> str:
-    """Cached, because all pages of a site use the same tag."""
+    """The tag, cached because all pages of a site use the same one."""
     if not _TAG.fullmatch(written):
         return ""
     primary, *rest = written.lower().replace("_", "-").split("-")
@@ -138,15 +140,15 @@ def _score_sample(sample: str) -> tuple[str, float]:
     kana, han = scripts.pop("ja", 0), scripts.pop("zh", 0)
     # Japanese always uses kana, Chinese never does.
     scripts["ja" if kana >= _KANA_SHARE * (kana + han) else "zh"] = kana + han
-    # Of equals the last by name: the sets used for counting have a different order in every process.
+    # Of equal languages, the last one by name: the sets used for counting have a different order in every process.
     count, script = max((count, script) for script, count in scripts.items())
     if script in evidence_by_script():
         return _score_words(sample, evidence_by_script()[script])
-    return script, count / (letters + 2)  # a script is certain, but one letter is no text
+    return script, count / (letters + 2)  # a script is certain, but one letter is not a text
 
 
 def _count_scripts(sample: str) -> dict[str, int]:
-    """The number of letters per script except Latin. Looked up once per distinct letter."""
+    """The number of letters per script, without Latin. Each distinct letter is looked up once."""
     counts: dict[str, int] = {}
     for character in set(sample):
         if character >= _FIRST_NON_LATIN and (script := _find_script(ord(character))):
@@ -156,12 +158,13 @@ def _count_scripts(sample: str) -> dict[str, int]:
 
 @lru_cache(maxsize=4096)
 def _find_script(point: int) -> str:
-    """The name of a script, or its language where it has only one; empty for unknown scripts."""
+    """The name of a script, or its language if there is only one; empty for unknown scripts."""
     return next((script for first, last, script in SCRIPT_RANGES if first <= point <= last), "")
 
 
 def _score_words(sample: str, evidence: Evidence) -> tuple[str, float]:
-    """Each common word or typical letter counts for the languages that have it, divided by their number."""
+    """The score of each language. A common word or typical letter counts for the languages that have it, divided by
+    their number."""
     words = _split_words(sample, evidence)
     scores: dict[str, float] = {}
     seen = 0
@@ -171,13 +174,13 @@ def _score_words(sample: str, evidence: Evidence) -> tuple[str, float]:
         seen += times
         for language, weight in evidence[word]:
             scores[language] = scores.get(language, 0.0) + weight * times
-    # In one order on every machine, so that the sums are equal.
+    # In the same order on every machine, so that the sums are equal.
     for letter in () if sample.isascii() else sorted(letter_evidence().keys() & set(sample)):
         for language, weight in letter_evidence()[letter]:
             scores[language] = scores.get(language, 0.0) + weight * min(sample.count(letter), _MAX_WORD_COUNT)
     if not scores:
         return "", 0.0
-    # Of equals the first, which then has no lead.
+    # Of equal scores the first one, which then has no lead.
     best = max(scores, key=scores.__getitem__)
     second, first = sorted((0.0, *scores.values()))[-2:]
     ahead = first - second
@@ -198,7 +201,7 @@ def _build_evidence(lists: Mapping[str, str]) -> Evidence:
     for language, words in lists.items():
         for word in set(words.split()):
             speakers.setdefault(word, []).append(language)
-    # Equal values share one object: less memory to fetch is faster.
+    # Equal values share one object, because less memory to read is faster.
     shared: dict[object, tuple[tuple[str, float], ...]] = {}
     pairs: dict[tuple[str, float], tuple[str, float]] = {}
     for word, languages in speakers.items():

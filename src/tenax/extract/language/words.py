@@ -1,7 +1,7 @@
 """The most common short words of languages, and the letters typical of some: data for `detect`.
 
-Words that similar languages spell differently are worth most (`ikke` and `inte`, `що` and `что`), so a list is not the
-top of a frequency count: it also has words that distinguish its language from similar ones.
+Words that similar languages spell differently are worth most (`ikke` and `inte`, `що` and `что`). So a list is not
+simply the most frequent words: it also has words that distinguish its language from similar ones.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ DISTINCTIVE_LETTERS: Final[Mapping[str, str]] = {
     "ps": "ټډړښځڅې",
     "mr": "ळ",
 }
-"""Letters that few languages of one script use; each is evidence for those that do."""
+"""Letters that only few languages of a script use. Each is evidence for these languages."""
 
 SINGLE_LANGUAGE_RANGES: Final[tuple[tuple[int, int, str], ...]] = (
     (0x0370, 0x03FF, "el"),
@@ -224,7 +224,7 @@ SINGLE_LANGUAGE_RANGES: Final[tuple[tuple[int, int, str], ...]] = (
     (0x1200, 0x137F, "am"),
     (0x1780, 0x17FF, "km"),
 )
-"""Unicode blocks that belong to one language, or nearly: first, last, language."""
+"""Unicode blocks that belong to one language, or nearly so: first, last, language."""
 
 SIMILAR_LANGUAGES: Final[tuple[frozenset[str], ...]] = tuple(
     frozenset(names.split())
@@ -243,4 +243,5 @@ SIMILAR_LANGUAGES: Final[tuple[frozenset[str], ...]] = tuple(
         "ur pnb",
     )
 )
-"""Languages not distinguished by their most common words or script: among these the page's declaration wins."""
+"""Languages that cannot be distinguished by their most common words or script. For these, the declaration of the page
+decides."""

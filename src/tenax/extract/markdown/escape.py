@@ -10,9 +10,9 @@ from tenax.extract.metadata.images import MAX_HREF_CHARS
 
 _CONTROLS = re.compile(r"[\0-\x08\x0e-\x1b\x7f\x9b]")
 _SPECIAL_BYTES: Final = bytes((*b"\\`*_[]<&~", *range(0x09), *range(0x0E, 0x1C), 0x7F))
-# A tag or an entity may continue in the next text; an underscore within a word has no effect.
+# A tag or an entity may continue in the next text. An underscore inside of a word has no effect.
 _SPECIAL_CHARS = re.compile(r"[\\`*\[\]~]|<(?=[a-zA-Z/!?]|$)|&(?=[a-zA-Z#]|$)|(?<![^\W_])_|_(?![^\W_])")
-# Shared strings, because there may be millions of them.
+# The strings are shared, because there may be millions of them.
 _ESCAPES: Final = {char: f"\\{char}" for char in "\\`*[]~<&_"}
 _LINE_START_CHARS = frozenset("#>+-=:|0123456789")
 _MAX_HEADING_HASHES: Final = 6
@@ -32,8 +32,9 @@ _UNSAFE_IN_HREF = re.compile(r"[\\()\s<>`|\"\0-\x1f\x7f\x9b]|&(?=[a-zA-Z0-9#]{1,
 
 
 def escape_text(text: str) -> str:
-    """The text with all special characters escaped; `escape_line_start` handles those special only at a line start."""
-    # On bytes, as in `strip_controls`: a quick check, because most texts have no such character.
+    """The text with all special characters escaped. Characters that are special only at the start of a line are handled
+    by `escape_line_start`."""
+    # A quick check on bytes, as in `strip_controls`, because most texts have no such character.
     encoded = text.encode("utf-8", "replace")
     if len(encoded.translate(None, _SPECIAL_BYTES)) == len(encoded) and "\x9b" not in text:
         return text
@@ -74,10 +75,10 @@ def _longest_backticks(text: str) -> int:
 
 
 def can_emphasize(before: str, text: str, after: str) -> bool:
-    """Whether `*` around a text emphasizes it, by the flanking rules; `before` and `after` are characters or empty.
+    """Whether `*` around a text emphasizes it, by the flanking rules. `before` and `after` are characters, or empty.
 
-    Stricter than CommonMark: of characters that are neither letter nor digit, only ASCII is the same in all its
-    versions.
+    Stricter than CommonMark: of the characters that are neither letters nor digits, only those of ASCII are treated
+    alike by all its versions.
     """
     return (text[0].isalnum() or before in ("", " ") or before in _PUNCTUATION) and (
         text[-1].isalnum() or after in ("", " ") or after in _PUNCTUATION
@@ -85,7 +86,7 @@ def can_emphasize(before: str, text: str, after: str) -> bool:
 
 
 def format_href(href: str) -> str:
-    """A link destination that can stand between parentheses; empty if the href cannot be used."""
+    """A link destination that can be written between parentheses; empty if the href cannot be used."""
     href = href.strip()
     if len(href) > _MAX_RAW_HREF_CHARS:
         return ""

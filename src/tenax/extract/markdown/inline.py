@@ -1,4 +1,4 @@
-"""Renders a run of text as Markdown: links, emphasis, code, images and line breaks of the elements within it."""
+"""Renders a run of text as Markdown: links, emphasis, code, images and line breaks of the elements in it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tenax.extract.metadata.images import content_image_href
 EM, STRONG = 1, 2
 MAX_ALT_CHARS: Final = 500
 MAX_HREF_BYTES: Final = 65_536
-"""A longer href is ignored: it may enclose thousands of runs."""
+"""A longer href is ignored, because it may enclose thousands of runs."""
 _MAX_OPEN_ELEMENTS: Final = 64
-"""Elements examined around the beginning of a run."""
+"""Maximum elements examined around the beginning of a run."""
 
 _A, _BR, _IMG, _INPUT = map(tag_number, ("a", "br", "img", "input"))
 _EMPHASIS_BY_TAG: Final = {
@@ -35,8 +35,8 @@ class Style(NamedTuple):
 
 
 Piece: TypeAlias = tuple[str, Style, bool]
-"""Text of one style, already Markdown (code stays raw until its extent is known), and whether white space separates it
-from the piece before."""
+"""Text of one style, and whether white space separates it from the piece before. The text is already Markdown; code
+stays raw until its extent is known."""
 Line: TypeAlias = list[Piece]
 Paragraph: TypeAlias = list[Line]
 ResolveUrl: TypeAlias = Callable[[str], str]
@@ -44,7 +44,7 @@ PLAIN: Final = Style()
 
 
 class InlineRun:
-    """The content of a run, in the order of the page: paragraphs of lines of pieces."""
+    """The content of a run in page order: paragraphs, which are lists of lines, which are lists of pieces."""
 
     __slots__ = (
         "_is_spaced",
@@ -61,7 +61,7 @@ class InlineRun:
         self._line: Line = []
         self.paragraphs: list[Paragraph] = [[self._line]]
         self.image_count = 0
-        """Images that the paragraphs show or leave out; those after the last text are not counted."""
+        """Images that the paragraphs show or leave out. Images after the last text are not counted."""
         self._resolve = resolve
         self._is_spaced = False
         self._line_break_count = 0
@@ -69,7 +69,7 @@ class InlineRun:
         self._pending_image_count = 0
 
     def read_from(self, node: Node, href: str, box_tags: frozenset[int]) -> None:
-        """Read from the first text of the run to the next border of a box; `href` links all of it."""
+        """Read from the first text of the run to the next border of a box. `href` is the target of all of it."""
         stack, style = self._open_styles(node, href, box_tags)
         is_cut, add_text = len(stack) == _MAX_OPEN_ELEMENTS, self._add_text
         at: Node | None = node
@@ -103,7 +103,7 @@ class InlineRun:
             at = last.next
 
     def _open_styles(self, node: Node, href: str, box_tags: frozenset[int]) -> tuple[list[tuple[Node, Style]], Style]:
-        """The inline elements that are open where the run begins, outermost first, and their combined style."""
+        """The inline elements that are open where the run begins, the outermost first, and their combined style."""
         above: list[tuple[Node, int]] = []
         parent = node.parent
         while parent is not None and len(above) < _MAX_OPEN_ELEMENTS and (tag := parent.tag_id) not in box_tags:
@@ -146,12 +146,12 @@ class InlineRun:
             if is_spaced or not line or not line[-1][1].is_code or line[-1][1] == style:
                 line.append((text, style, is_spaced))
                 return
-            # The backticks of the two would merge.
+            # Otherwise the backticks of the two would merge.
             style = Style(style.emphasis, False, style.href)
         line.append((escape_text(text), style, is_spaced))
 
     def _start_line(self) -> None:
-        """A text follows line breaks or images: begin its line or paragraph."""
+        """Begin the line or paragraph of a text that follows line breaks or images."""
         if self._line_break_count:
             self._line = []
             if self._line_break_count > 1:
@@ -169,7 +169,7 @@ class InlineRun:
         elif tag == _INPUT:
             self._is_spaced = True
         elif tag == _IMG:
-            # It is not known yet whether a text follows, which would put it within the run.
+            # It is not known yet whether a text follows, which would make the image a part of the run.
             self._is_spaced = True
             self._pending_image_count += 1
             if shown := format_image(node.attributes, self._resolve):
@@ -188,7 +188,7 @@ _cached_href = lru_cache(maxsize=64)(format_href)
 
 
 def format_image(attributes: Mapping[str, str | None], resolve: ResolveUrl | None) -> str:
-    """An image as Markdown; empty for decoration, judged by its attributes or a missing description."""
+    """An image as Markdown. Empty for decoration, which is recognized by its attributes or a missing description."""
     alt = " ".join((attributes.get("alt") or "")[:MAX_ALT_CHARS].split())
     if not alt and "alt" in attributes:
         return ""
@@ -198,21 +198,21 @@ def format_image(attributes: Mapping[str, str | None], resolve: ResolveUrl | Non
 
 
 def format_paragraph(lines: Paragraph) -> str:
-    """As a paragraph."""
+    """The lines as a paragraph."""
     if len(lines) == 1:
         return escape_line_start(_format_line(lines[0]))
     return "\\\n".join(filter(None, (escape_line_start(_format_line(line)) for line in lines)))
 
 
 def format_one_line(lines: Paragraph, excluded_emphasis: int = 0) -> str:
-    """As the text of a heading or a cell; `excluded_emphasis` are styles to leave out."""
+    """The lines as the text of a heading or a cell. Styles in `excluded_emphasis` are left out."""
     if len(lines) == 1:
         return _format_line(lines[0], excluded_emphasis)
     return " ".join(filter(None, (_format_line(line, excluded_emphasis) for line in lines)))
 
 
 def _format_line(line: Line, excluded_emphasis: int = 0) -> str:
-    """Most lines have links at most, and skip the emphasis rules."""
+    """The pieces of a line. Most lines have no style other than links, and skip the rules of emphasis."""
     if len(line) == 1 and line[0][1] is PLAIN:
         return line[0][0]
     parts: list[str] = []
@@ -240,7 +240,7 @@ def _format_line(line: Line, excluded_emphasis: int = 0) -> str:
 
 
 def _escape_exclamation(text: str) -> str:
-    """A trailing exclamation mark would turn the following link into an image."""
+    """A trailing exclamation mark would turn the link after it into an image."""
     return f"{text[:-1]}\\!"
 
 
@@ -282,7 +282,7 @@ _LINE_END: Final = ("", 0, True)
 
 
 def _format_emphasis(items: Sequence[_EmphasizedText]) -> str:
-    """Texts with `*` where CommonMark recognizes it; never two kinds of emphasis side by side."""
+    """Texts with `*` where CommonMark recognizes it. Two kinds of emphasis are never side by side."""
     groups = []
     for emphasis, group in groupby(items, key=itemgetter(1)):
         same = list(group)

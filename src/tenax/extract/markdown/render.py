@@ -1,6 +1,7 @@
-"""Renders the kept blocks of a page as Markdown: CommonMark with GFM tables, all of their words and no others.
+"""Renders the kept blocks of a page as Markdown: CommonMark with GFM tables. It has all words of the blocks and no
+others.
 
-The tree of boxes tells the context of a block (list, quote, heading, table). Each kept run is read again from the DOM
+The tree of boxes gives the context of a block (list, quote, heading, table). Each kept run is read again from the DOM
 for its links and emphasis. Dropped blocks are not visited.
 """
 
@@ -31,13 +32,13 @@ from tenax.extract.markdown.structure import BlockContext, BlockContexts, Markdo
 from tenax.extract.markdown.tables import format_table
 
 MAX_ANCESTOR_BOXES: Final = 2
-"""An image belongs to a kept block if a box at most this many levels above the block contains both."""
+"""An image belongs to a kept block if both are in a box at most this many levels above the block."""
 MAX_IMAGE_BOXES: Final = 2
 """Maximum number of levels from that box down to the image."""
 MAX_IMAGE_STEPS: Final = 24
 
 _HR, _CODE, _A, _NOSCRIPT = map(tag_number, ("hr", "code", "a", "noscript"))
-_SEPARATORS = re.compile(r"[\x1c-\x1f]")  # white space in Python and in blocks
+_SEPARATORS = re.compile(r"[\x1c-\x1f]")  # characters that are white space in Python and separators in blocks
 _MAX_LANGUAGE_CHARS: Final = 30
 _CODE_LANGUAGE = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight)-(?!(?:none|default)(?:\s|$))"
@@ -46,7 +47,7 @@ _CODE_LANGUAGE = re.compile(
 
 
 def render_markdown(blocks: Blocks, kept: Sequence[bool], resolve: ResolveUrl | None = None) -> str:
-    """The kept blocks in the order of the page; URLs as written, or as `resolve` returns them."""
+    """The kept blocks in page order. URLs are as written, or as `resolve` returns them."""
     page = _MarkdownWriter(blocks, kept, resolve)
     page.write()
     return page.output.to_text()
@@ -62,14 +63,14 @@ class _MarkdownWriter:
         self._languages: dict[str, str] = {}
         self._used_link = -1
         self._shown_images = 0
-        """Number of images in the run read last."""
+        """The number of images in the run that was read last."""
         self._box_tags = BOX_TAGS | {_NOSCRIPT} if _NOSCRIPT in blocks.walk.box_tags else BOX_TAGS
         tags = self.walk.box_tags
         self._rules = [*compress(range(len(tags)), map(_HR.__eq__, tags))] if _HR in tags else []
         self._rule_runs = [self.walk.box_starts[box] for box in self._rules]
         starts = self.walk.run_starts
         self._runs_before_images = {bisect_left(starts, position) - 1 for position in self.walk.image_positions}
-        """Runs with images between them and the next; -1 for images before the first."""
+        """Runs that have images between them and the next run; -1 for images before the first run."""
 
     def write(self) -> None:
         runs, boxes, illustrated, contexts = (
@@ -82,13 +83,13 @@ class _MarkdownWriter:
         for block in compress(range(len(runs)), self.kept):
             run = runs[block]
             if run <= last:
-                continue  # already added with its container
+                continue  # already added together with its container
             if last >= 0 and self._rules:
                 self._add_rule(last, run)
             if run - 1 in illustrated and (run == 0 or not self._is_kept(run - 1)):
                 self._add_images(run - 1, 0)
             context = contexts.find_context(boxes[block])
-            # Fast path for most runs.
+            # The fast way for most runs.
             if (
                 context.owner_box < 0
                 and not context.is_term
@@ -142,7 +143,7 @@ class _MarkdownWriter:
             self.output.add_block(context.containers, text)
 
     def _format_plain_run(self, run: int, block: int) -> str | None:
-        """A run as Markdown if its text is a single node, directly in its box and in no link; else None."""
+        """A run as Markdown, if its text is a single node, directly in its box and in no link; otherwise None."""
         walk, firsts, text = self.walk, self.blocks.first_of_run, self.blocks.texts[block]
         start, fragments = walk.run_starts[run], walk.fragments
         if firsts[run + 1] - firsts[run] != 1 or "\n" in text:
@@ -156,7 +157,7 @@ class _MarkdownWriter:
         return escape_line_start(escape_text(text)) if parent is not None and parent.tag_id in self._box_tags else None
 
     def _single_node_text(self, run: int) -> str | None:
-        """The text of a run that fills its box and is in no link, as in most cells; else None."""
+        """The text of a run that fills its box and is in no link, as in most cells; otherwise None."""
         walk, node = self.walk, self.walk.run_nodes[run]
         if node.next is not None or (parent := node.parent) is None or parent.tag_id not in self._box_tags:
             return None
@@ -166,7 +167,7 @@ class _MarkdownWriter:
         return " ".join(walk.fragments[walk.run_starts[run]].split())
 
     def _take_enclosing_href(self, run: int) -> str:
-        """The href of a link that began before the run; only for the first run it encloses, as on a card."""
+        """The href of a link that began before the run. It is returned only for the first run in it, as on a card."""
         walk = self.walk
         start = walk.run_starts[run]
         at = bisect_left(walk.link_starts, start) - 1
@@ -204,13 +205,13 @@ class _MarkdownWriter:
 
         captions = [(box, escape_line_start(cell_text(box, False))) for box in table.captions]
         rows = (table.first_row, format_table(table, cell_text))
-        # In the order of the page: some put captions below.
+        # In page order, because some pages put captions below.
         for _, text in sorted([*captions, rows]):
             if text:
                 self.output.add_block(context.containers, text)
 
     def _add_code(self, context: BlockContext) -> None:
-        """Add preformatted text as written; if only parts are kept, the kept blocks."""
+        """Add preformatted text as written. If only parts of it are kept, add the kept blocks."""
         box, blocks, walk = context.owner_box, self.blocks, self.walk
         first, end = blocks.span(box)
         if self._kept_before[end] - self._kept_before[first] < end - first:
@@ -226,7 +227,7 @@ class _MarkdownWriter:
                 begin -= 1
             raw = "".join(walk.fragments[begin:stop])
             if any(walk.run_boxes[run] != box for run in range(walk.box_starts[box], walk.box_ends[box])):
-                # Adjacent boxes make one break, not two.
+                # Adjacent boxes cause one line break, not two.
                 raw = raw.replace(BREAK * 2, BREAK)
             texts = [raw.replace(BREAK, "\n").replace("\r\n", "\n").replace("\r", "\n")]
         code = strip_controls(_SEPARATORS.sub(" ", "\n".join(texts))).rstrip()
@@ -249,8 +250,8 @@ class _MarkdownWriter:
         return next(filter(None, map(self._parse_code_language, filter(None, names))), "")
 
     def _parse_code_language(self, name: str) -> str:
-        """The language named by a class. Cached: hundreds of listings may share one box, and its class may be very
-        long."""
+        """The language that a class names. Cached, because hundreds of listings may share one box, and its class may be
+        very long."""
         found = self._languages.get(name)
         if found is None:
             match = _CODE_LANGUAGE.search(name)
@@ -267,7 +268,7 @@ class _MarkdownWriter:
                 self.output.add_block(self._contexts.find_context(parent).containers, "---")
 
     def _add_images(self, run: int, shown: int) -> None:
-        """Add the images between a run and the next that are near kept blocks and not yet shown in the run."""
+        """Add the images between a run and the next one that are near kept blocks and were not shown in the run."""
         walk = self.walk
         contexts, starts = walk.image_positions, walk.run_starts
         first = (bisect_right(contexts, starts[run]) if run >= 0 else 0) + shown
@@ -296,7 +297,7 @@ class _MarkdownWriter:
         return f"[{text}]({href})" if href else text
 
     def _find_nearby_boxes(self, run: int) -> dict[int, int]:
-        """The kept boxes around a run and the next, by the id of their node."""
+        """The kept boxes around a run and the next one, by the id of their node."""
         walk = self.walk
         near: dict[int, int] = {}
         for at in (run, run + 1):

@@ -1,4 +1,4 @@
-"""The structure of Markdown: headings, lists and quotes of the selected blocks, and the lines that are written."""
+"""The structure of Markdown: headings, lists and quotes of the selected blocks; and the lines that are written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tenax.extract.html.tree import tag_number
 from tenax.extract.markdown.tables import Table, find_data_table
 
 MAX_LEVELS: Final = 16
-"""Quotes count once and items twice, as in parsers: some fail at 20."""
+"""Quotes count once and items twice, as in parsers, some of which fail at 20."""
 
 
 class Container:
@@ -22,13 +22,13 @@ class Container:
         self.list_box = in_list
         """The list of an item; None for a quote."""
         self.number = number
-        """None in an unordered list."""
-        # The marker of an item depends on the list that ends just before it; the writer sets it.
+        """None if the list is not ordered."""
+        # The marker of an item depends on the list that ends just before it. The writer sets it.
         self.first_prefix = self.next_prefix = "> "
 
 
 Containers: TypeAlias = tuple[Container, ...]
-"""Nested containers, outermost first."""
+"""Nested containers, the outermost first."""
 
 
 def count_levels(containers: Containers) -> int:
@@ -66,16 +66,17 @@ class MarkdownOutput:
         return "".join(self._parts)
 
     def _continues_list(self, item: Container, common: int) -> bool:
-        """Whether the item continues the list before it, or begins one directly below the text of an outer item."""
+        """Whether the item continues the list before it, or begins a list directly below the text of an outer item."""
         if item.list_box is None:
             return False
         if common < len(self._open_containers):
             return self._open_containers[common].list_box == item.list_box
-        # Only number 1 can interrupt a paragraph.
+        # Only the number 1 can interrupt a paragraph.
         return common > 0 and self._open_containers[-1].list_box is not None and item.number in (None, 1)
 
     def _set_marker(self, item: Container, depth: int | None) -> None:
-        """Set the marker of an item: the alternative one if its list directly follows a list of the same kind."""
+        """Set the marker of an item. It is the alternative marker if its list directly follows a list of the same
+        kind."""
         assert item.list_box is not None
         sign = self._marker_by_list.get(item.list_box)
         if sign is None:
@@ -101,14 +102,14 @@ def _count_shared(one: Containers, other: Containers) -> int:
 
 MAX_HEADING_CHARS: Final = 400
 MAX_HEADING_BLOCKS: Final = 4
-"""A longer heading is an article inside a heading that was never closed."""
+"""A longer heading is an article in a heading that was never closed."""
 _MAX_START_DIGITS: Final = 8
 
 _HEADING_LEVELS: Final = {tag_number(f"h{level}"): level for level in range(1, 7)}
 _PREFORMATTED_TAGS: Final = frozenset(map(tag_number, ("pre", "listing", "xmp", "plaintext")))
 _LI, _OL, _QUOTE, _DT, _TABLE = map(tag_number, ("li", "ol", "blockquote", "dt", "table"))
 _STRUCTURAL_TAGS: Final = frozenset((*_HEADING_LEVELS, *_PREFORMATTED_TAGS, _LI, _QUOTE, _DT, _TABLE))
-"""Boxes that affect the Markdown of their content."""
+"""Boxes that affect the Markdown of the content in them."""
 
 
 class BlockContext(NamedTuple):
@@ -116,7 +117,7 @@ class BlockContext(NamedTuple):
 
     containers: Containers = ()
     level: int = 0
-    """Heading level; 0 for none."""
+    """The level of the heading; 0: not a heading."""
     owner_box: int = -1
     """The box of the heading, preformatted text or table."""
     is_code: bool = False
@@ -125,7 +126,7 @@ class BlockContext(NamedTuple):
 
 
 class BlockContexts:
-    """The context of each box with kept blocks; call in the order of the page, so that list items are counted."""
+    """The context of each box with kept blocks. Call it in page order, so that list items are counted."""
 
     def __init__(self, blocks: Blocks, kept_before: Sequence[int]) -> None:
         self._blocks, self._kept_before = blocks, kept_before
@@ -134,7 +135,7 @@ class BlockContexts:
         self._next_numbers: dict[int, int] = {}
 
     def find_context(self, box: int) -> BlockContext:
-        """Computed once per box, from the context of its parent."""
+        """The context of a box. It is computed once per box, from the context of its parent."""
         contexts, tags = self._context_by_box, self._tags
         if (found := contexts.get(box)) is not None:
             return found
@@ -152,7 +153,7 @@ class BlockContexts:
         return found
 
     def _nest_context(self, outer: BlockContext, box: int) -> BlockContext:
-        """The context within a structural box."""
+        """The context in a structural box."""
         tag = self._tags[box]
         if outer.is_code or outer.table is not None:
             return outer

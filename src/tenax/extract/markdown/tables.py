@@ -1,4 +1,4 @@
-"""Data tables as Markdown, and their detection: other tables only lay out the page."""
+"""Data tables as Markdown, and how they are recognized: other tables only lay out the page."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Table(NamedTuple):
 
 
 def find_data_table(blocks: Blocks, kept_before: Sequence[int], box: int) -> Table | None:
-    """The table of a box, if its kept blocks are better shown in rows and columns than in sequence."""
+    """The table of a box, if its kept blocks are better shown in rows and columns than one after the other."""
     table = _read_table(blocks, box)
     if table is None:
         return None
@@ -74,7 +74,7 @@ def _read_table(blocks: Blocks, box: int) -> Table | None:
             table.captions.append(at)
             runs += walk.box_ends[at] - walk.box_starts[at]
         at += 1
-    # No run may be outside of the cells or in two of them, which nested cells of formulas allow.
+    # No run may be outside of the cells, or in two of them, which is possible with nested cells of formulas.
     return table if table.rows and runs == walk.box_ends[box] - walk.box_starts[box] else None
 
 
@@ -95,7 +95,7 @@ def _count_kept(blocks: Blocks, kept_before: Sequence[int], box: int) -> int:
 
 
 def format_table(table: Table, format_cell: Callable[[int, bool], str]) -> str:
-    """As GFM; `format_cell` returns the text of a cell's box on one line, without bold for header cells."""
+    """The table in GFM. `format_cell` returns the text of a cell's box on one line, for header cells without bold."""
     rows = [
         ([format_cell(cell.box, cell.is_head).replace("|", "\\|") if cell else "" for cell in row], row)
         for row in _layout_rows(table.rows)
@@ -114,7 +114,7 @@ def format_table(table: Table, format_cell: Callable[[int, bool], str]) -> str:
 
 
 def _layout_rows(rows: Sequence[Sequence[Cell]]) -> Iterator[list[Cell | None]]:
-    """Rows with None wherever a cell spans from the left or from above."""
+    """Rows with None for each cell that a cell on the left or above spans."""
     below: dict[int, int] = {}
     for row in rows:
         placed: list[Cell | None] = []
@@ -124,7 +124,8 @@ def _layout_rows(rows: Sequence[Sequence[Cell]]) -> Iterator[list[Cell | None]]:
             at = len(placed)
             placed += [cell] + [None] * (cell.columns - 1)
             if cell.rows > 1:
-                # Limited, because staggered row spans would make every row wider than the one before.
+                # Limited, because otherwise cells that span several rows could make every row wider than the one
+                # before.
                 below.update(dict.fromkeys(range(at, min(len(placed), MAX_COLUMNS)), cell.rows))
         while below.get(len(placed), 0) > 0:
             placed.append(None)

@@ -20,7 +20,7 @@ av|af|skrevet af|skriven av|przez|autorka|od|napsal|napsala|szerző|yazan|yazar|
 συντάκτης|από|kirjoittaja|tekst|skribent|penulis|oleh|tác giả
 作者|文|記者|记者|執筆者|著者|기자|글|بقلم|كتب|الكاتب|מאת
 """.strip().replace("\n", "|").split("|"))  # fmt: skip
-"""May precede a name."""
+"""Words that may precede a name."""
 
 NAME_PARTICLES: Final = frozenset(("von", "di", "par", "por", "av", "af", "od", "door"))
 """Those of the prefixes that may also be part of a name."""
@@ -33,7 +33,7 @@ corresponsal redattore redazione giornalista redacteur dziennikarz redaktor ре
 senior chief managing associate manager director director specialist strategist marketing president professor
 phd md dr rd ms analyst consultant photographer
 """.strip().replace("\n", " ").split(" "))  # fmt: skip
-"""A comma-separated part or a line that begins or ends with one of these is a role."""
+"""A part between commas, or a line, that begins or ends with one of these words is a role."""
 
 NON_NAMES: Final = frozenset("""
 share|admin|administrator|author|authors|by|guest|guest author|user|unknown|anonymous|none|null|no author
@@ -42,13 +42,13 @@ about|about the author|about author|view all posts|more posts|website|home|login
 default|root|webmaster|wordpress|super user|superuser|posted|published|updated|comments|comment|facebook|twitter|email
 print|reply|written by|all posts|see all posts|n/a|na|username|log in|sign in|register|edited|editor|contributor|other
 """.strip().replace("\n", "|").split("|"))  # fmt: skip
-"""Placeholders that name nobody."""
+"""Placeholders that are not names."""
 
 EDITORIAL_NAMES: Final = frozenset("""
 staff|team|editors|redaktion|die redaktion|redaction|la rédaction|rédaction|redacción|redazione|redactie|редакция
 editorial staff|editorial team|staff writer|news desk|newsroom|contributors
 """.strip().replace("\n", "|").split("|"))  # fmt: skip
-"""Generic authors: used only when no person is named."""
+"""Generic authors. They are used only if no person is named."""
 
 
 MAX_AUTHORS: Final = 20
@@ -69,7 +69,8 @@ _BYLINE = re.compile(
     re.I,
 )
 _BYLINE_FIRST_CHARS: Final = frozenset("wWpPtTbBvVaAdDтТаА\u1c84\u1c85")
-"""First characters of a byline: a set lookup rejects most lines quickly. Includes the variant forms of `т`."""
+"""The first characters of a byline. A look-up in a set excludes most lines quickly. Variant forms of `т` are
+included."""
 _NAME_SEPARATOR = re.compile(
     r"(?<!\s)\s++(?:;\s*+|(?:and|und|et|y|e|och|og|en|i|и|&)\s++)|;\s*+|,\s++(?:and|und|et|y)\s++", re.I
 )
@@ -81,7 +82,7 @@ _NON_NAME_WORDS = re.compile(
 
 
 def parse_authors(raw: Iterable[str]) -> tuple[str, ...]:
-    """The names in one source's author values, each once, in order."""
+    """The names in the author values of one source, each once, in order."""
     found: dict[str, str] = {}
     for text in raw:
         for name in parse_names(text):
@@ -92,7 +93,8 @@ def parse_authors(raw: Iterable[str]) -> tuple[str, ...]:
 
 
 def choose_authors(sources: Iterable[Iterable[str]], site_names: Iterable[str]) -> tuple[str, ...]:
-    """All names of the first source that names a person; else the first name given, such as the site or its desk."""
+    """All names of the first source that names a person; otherwise the first name given, such as the site or its
+    desk."""
     sites = {name.casefold() for name in site_names}
     second: tuple[str, ...] = ()
     for raw in sources:
@@ -112,7 +114,7 @@ def is_byline_label(text: str) -> bool:
 
 
 def find_byline(lines: Iterable[str]) -> str:
-    """The first line that names someone as bylines do, such as "By Ann Lee"."""
+    """The first line that names somebody in the way bylines do, such as "By Ann Lee"."""
     for line in [line for line in lines if line[:1] in _BYLINE_FIRST_CHARS]:
         found = _BYLINE.match(line)
         if found and not found[1][0].islower() and any(parse_names(found[1])):
@@ -121,7 +123,7 @@ def find_byline(lines: Iterable[str]) -> str:
 
 
 def parse_names(text: str) -> Iterator[str]:
-    """The names in one text, which may contain several, with roles, dates and links around them."""
+    """The names in one text. The text may contain several, with roles, dates and links around them."""
     text = _strip_name_prefix(text[:_MAX_RAW_CHARS].strip())
     # "Posted on Monday by Ann" has the name at its end.
     if any(map(str.isdecimal, text)) and (inside := _INNER_BYLINE.search(text)):
@@ -136,14 +138,14 @@ def parse_names(text: str) -> Iterator[str]:
 
 
 def is_name(text: str) -> bool:
-    """Whether a text may be the name of a person or a desk."""
+    """Whether a text may be the name of a person, or of a desk."""
     if not 2 <= len(text) <= MAX_NAME_CHARS or len(text.split()) > _MAX_NAME_WORDS or text.casefold() in NON_NAMES:
         return False
     return any(map(str.isalpha, text)) and not _URL_OR_EMAIL.search(text) and not _NON_NAME_WORDS.search(text)
 
 
 def _strip_name_prefix(text: str) -> str:
-    """The text without the words that announce a name, such as "By"."""
+    """The text without the words that precede a name, such as "By"."""
     for _ in range(3):
         found = _NAME_PREFIX.match(text)
         if found is None or found.end() >= len(text):
@@ -157,7 +159,7 @@ def _strip_name_prefix(text: str) -> str:
 
 
 def _split_by_commas(text: str) -> list[str]:
-    """Several names separated by commas, one name with a role, or one name with the family name first."""
+    """The names in a text with commas: several names, one name with a role, or one name with the family name first."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if len(parts) == 2 and len(parts[0].split()) == 1 and not _is_role(parts[1]) and parts[1][:1].isupper():
         return [f"{parts[1]} {parts[0]}"]
@@ -170,7 +172,7 @@ def _is_role(text: str) -> bool:
 
 
 MAX_CANDIDATES: Final = 40
-"""Elements examined per selector: in a thread of a thousand posts only the first byline counts."""
+"""Maximum elements examined per selector: in a thread of a thousand posts only the first byline counts."""
 _MAX_CHARS: Final = 300
 _MAX_DESCENDANTS: Final = 300
 """An element with more descendants is a section of the page that only has such a name."""
@@ -183,7 +185,7 @@ DATE_SELECTORS: Final = (
     *("time", "[itemprop~=datePublished]", "[itemprop~=dateCreated]", "[class*=date i]", "[class*=publi i]"),
     "[class*=posted i]",
 )
-# Matched against lower-case text. Each alternative begins with a plain letter, so the search skips ahead.
+# Matched against lower-case text. Each alternative begins with a plain letter, so that the search can skip ahead.
 _ASIDE_NAMES = re.compile(
     r"comment|related|sidebar|footer(?<!post-footer)(?<!entry-footer)|nav\b(?<!\wnav)|menu\b(?<!\wmenu)"
     r"|repl(?<!\wrepl)(?:y|ies)|popular|recent|trending"
@@ -194,7 +196,7 @@ _MAX_ANCESTORS: Final = 8
 _PAGE_TAGS: Final = frozenset(map(tag_number, ("html", "body", "main", "article")))
 _ASIDE_TAGS: Final = frozenset(map(tag_number, ("footer", "nav")))
 _LINES_AFTER_TITLE: Final = 15
-"""Lines after the title that may contain a date."""
+"""How many lines after the title may contain a date."""
 _LINES_BEFORE_TITLE: Final = 4
 _MAX_LINE_CHARS: Final = 120
 _CUT_LINE_CHARS: Final = 30
@@ -211,7 +213,7 @@ Attributes = Mapping[str, str | None]
 
 
 def find_author_texts(dom: Dom) -> Iterator[str]:
-    """Candidate author texts, most certain first."""
+    """Texts that may name authors, the most certain first."""
     known_asides: dict[int, bool | None] = {}
     for node, attributes in _sort_by_rank(_select_clauses(dom, AUTHOR_SELECTORS), _author_rank):
         if (
@@ -225,7 +227,7 @@ def find_author_texts(dom: Dom) -> Iterator[str]:
 
 
 def find_date_texts(dom: Dom) -> Iterator[str]:
-    """Candidate date texts, most certain first."""
+    """Texts that may contain the date, the most certain first."""
     known_asides: dict[int, bool | None] = {}
     for node, attributes in _sort_by_rank(_select_clauses(dom, DATE_SELECTORS, len(AUTHOR_SELECTORS)), _date_rank):
         if (
@@ -242,8 +244,8 @@ def find_date_texts(dom: Dom) -> Iterator[str]:
 def _select_clauses(dom: Dom, clauses: Sequence[str], first_bit: int = 0) -> Sequence[Node]:
     """The first elements that match any of the clauses.
 
-    Uses one search, because a search costs more than a clause. Each clause is tried at every element, so clauses known
-    not to match are left out.
+    There is one search for all clauses, because a search costs more than a clause. Each clause is tried at every
+    element, so clauses that cannot match are left out.
     """
     if dom.scan is not None:
         bits = dom.scan.byline_clauses >> first_bit
@@ -278,7 +280,8 @@ def _date_rank(tag: int, attributes: Attributes) -> int:
 
 
 def find_lines_near_title(title: str, text: str) -> Iterator[str]:
-    """The beginnings of the lines near the title, those after it first: where readers see the date and the byline."""
+    """The beginnings of the lines near the title, where readers see the date and the byline. The lines after the title
+    come first."""
     text = text[:_MAX_TEXT_CHARS]
     for position in _find_title_positions(title_prefix(title), text):
         after = text[position : position + _NEARBY_CHARS].split("\n")[1 : 1 + _LINES_AFTER_TITLE]
@@ -288,7 +291,7 @@ def find_lines_near_title(title: str, text: str) -> Iterator[str]:
 
 
 def title_prefix(title: str) -> str:
-    """The part of a title to search for, in lower case: the rest may be on another line, or cut off."""
+    """The part of a title to search for, in lower case. The rest may be on another line, or cut off."""
     return title.lower()[:_TITLE_PREFIX_CHARS]
 
 
@@ -301,7 +304,7 @@ def _find_title_positions(start: str, text: str) -> Iterator[int]:
                 return
             yield position
         return
-    # On bytes, which are much faster to lower; the result is the same for ASCII.
+    # On bytes, because converting them to lower case is much faster. The result is the same for ASCII.
     encoded, at = text.encode("utf-8", "replace").lower(), -1
     for _ in range(_MAX_TITLE_MATCHES if start else 0):
         if (at := encoded.find(start.encode(), at + 1)) < 0:
@@ -316,7 +319,7 @@ def find_lines_with_years(text: str) -> list[str]:
 
 
 def filter_lone_dates(lines: Iterable[str]) -> list[str]:
-    """The lines that contain a year; none if there are many, because they date other pages."""
+    """The lines that contain a year; none if there are many, because these are dates of other pages."""
     found: list[str] = []
     for line in lines:
         found += [line] * len(_YEAR.findall(line))
@@ -326,9 +329,9 @@ def filter_lone_dates(lines: Iterable[str]) -> list[str]:
 
 
 def _is_in_aside(node: Node, known: dict[int, bool | None]) -> bool:
-    """Whether an element is in a part of the page about other things: comments, teasers, the footer.
+    """Whether an element is in a part of the page that is not about its topic: comments, teasers, the footer.
 
-    `known` caches the answers for ancestors: many bylines share them.
+    `known` caches the results for ancestors, because many bylines share them.
     """
     above: Node | None = node
     for _ in range(_MAX_ANCESTORS):
@@ -345,7 +348,7 @@ def _is_in_aside(node: Node, known: dict[int, bool | None]) -> bool:
 
 
 def _is_aside(node: Node) -> bool | None:
-    """Whether an element is such a part; None when its ancestors decide."""
+    """Whether an element is such a part; None if its ancestors decide."""
     # Names on these elements describe the layout of the whole page, not one part.
     if node.tag_id in _PAGE_TAGS:
         return False
@@ -353,14 +356,14 @@ def _is_aside(node: Node) -> bool | None:
 
 
 def _is_too_large(node: Node) -> bool:
-    """Whether an element is too large for a name: such elements can be nested, and each would be read again."""
+    """Whether an element is too large for a name. Such elements can be nested, and each would be read again."""
     return next(islice(node.traverse(), _MAX_DESCENDANTS, None), None) is not None
 
 
 def _author_name(node: Node, attributes: Attributes) -> str:
     if content := attributes.get("content"):
         return content
-    # The name itself, where it is marked or linked; the element around it may also hold a portrait and a job title.
+    # The name itself, if it is marked or linked. The element around it may also hold a portrait and a job title.
     for selector in ("[itemprop~=name], .fn, .name", "a"):
         inner = node.css(selector)
         if inner and inner[0] is not node and (text := _lines_of_element(inner[0])):
@@ -369,7 +372,7 @@ def _author_name(node: Node, attributes: Attributes) -> str:
 
 
 def _lines_of_element(node: Node) -> str:
-    """The text of an element, one line per part: adjacent parts are not words of one name."""
+    """The text of an element, one line per part, because adjacent parts are not words of one name."""
     if content := node.attributes.get("content"):
         return content
     text = "\n".join(filter(None, map(str.strip, "".join(Walk(node).fragments).split(BREAK))))

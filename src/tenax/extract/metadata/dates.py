@@ -1,6 +1,6 @@
-"""Parses dates as people and machines write them. Never returns a date in the future or before the web.
+"""Parses dates as people and machines write them. Never returns a date in the future, or one before the web.
 
-Days are as written: a time zone may change the hour for the reader, not the date under the headline.
+Days are as written: a time zone may change the hour for the reader, but not the date under the headline.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ _MONTH_NAMES: Final = """
 MONTHS: Final[dict[str, int]] = {
     word.casefold(): int(line.split()[0]) for line in _MONTH_NAMES.strip().splitlines() for word in line.split()[1:]
 }
-"""By long or short name, in the case that dates use."""
+"""Months by long or short name, in the form that dates use."""
 
 FILLERS: Final = frozenset("""
 de del of the st nd rd th er ème e den le il ה ב г года р року sn dne kl um at à a às alle о в ng tháng
 """.strip().split(" "))  # fmt: skip
-"""Words between day, month and year without a meaning."""
+"""Words between day, month and year that have no meaning."""
 
 
 FIRST_DAY: Final = date(1990, 1, 1)
 MAX_DATE_CHARS: Final = 200
-"""A date appears within this many characters, or the text is no date."""
+"""A date appears within this many characters; otherwise the text is not a date."""
 
 _TIME = r"(?:[T\s]\s?(\d{1,2}:\d{2}(?::\d{2})?)(?:[.,]\d{1,9})?\s?(Z|[+-]\d{2}:?\d{2})?)?"
 _YEAR_FIRST = re.compile(
@@ -92,9 +92,9 @@ _DAY_NUMBERS: Final = range(1, 32)
 
 
 def parse_date(text: str, now: float, *, is_month_first: bool = False) -> str | None:
-    """The first plausible date in a text as ISO 8601, with its time where both are written in that form.
+    """The first plausible date in a text as ISO 8601, with its time if both are written in that form.
 
-    `is_month_first` resolves 3/4/2025, which is in March for some and in April for others.
+    `is_month_first` decides about 3/4/2025, which is in March in some countries and in April in others.
     """
     text = text[:MAX_DATE_CHARS].strip()
     if _count_digits(text) < _MIN_DIGITS:
@@ -106,14 +106,14 @@ def parse_date(text: str, now: float, *, is_month_first: bool = False) -> str | 
 
 
 def filter_datable(lines: Sequence[str]) -> Sequence[str]:
-    """The lines that may contain a date. Checks all lines in one pass, which is faster than parsing each."""
+    """The lines that may contain a date. All lines are checked in one pass, which is faster than parsing each."""
     # On bytes: any byte beyond ASCII may be part of a digit.
     kept = "\n".join(lines).encode("utf-8", "replace").translate(None, _NON_DIGIT_LINE_BYTES).split(b"\n")
     return [line for line, digits in zip(lines, kept, strict=False) if len(digits) >= _MIN_DIGITS]
 
 
 def _count_digits(text: str) -> int:
-    """The number of digits; counted on bytes for ASCII text, which is several times faster."""
+    """The number of digits. For ASCII text they are counted on bytes, which is several times faster."""
     return len(text.encode().translate(None, _NON_DIGIT_BYTES)) if text.isascii() else len(_DIGIT.findall(text))
 
 
@@ -142,12 +142,12 @@ def are_adjacent_days(one: str, other: str) -> bool:
 
 
 def is_near_midnight(moment: str) -> bool:
-    """Whether an ISO date has a UTC time so early or late that it is another day where most people live."""
+    """Whether an ISO date has a UTC time so early or so late that it is another day where most people live."""
     return moment.endswith("+00:00") and not _EARLY_HOUR <= int(moment[11:13]) <= _LATE_HOUR
 
 
 def _candidate_dates(text: str, is_month_first: bool) -> Iterator[tuple[date, str]]:
-    """The possible readings of the text, most certain first: a day, and the rest of the ISO form."""
+    """The possible readings of the text, the most certain first: a day, and the rest of the ISO form."""
     if text.isdigit() or text.replace(".", "", 1).isdigit():
         yield from _parse_numeric_date(text)
     for found in _YEAR_FIRST.finditer(text):
@@ -166,7 +166,7 @@ def _candidate_dates(text: str, is_month_first: bool) -> Iterator[tuple[date, st
 
 
 def _parse_numeric_date(text: str) -> Iterator[tuple[date, str]]:
-    """A single number: 20250825, or seconds or milliseconds since the epoch."""
+    """A date that is a single number: 20250825, or seconds or milliseconds since 1970."""
     if (found := _COMPACT.fullmatch(text)) and (day := _make_date(*map(int, found.groups()))):
         yield day, ""
     if found := _EPOCH.fullmatch(text):
@@ -175,7 +175,7 @@ def _parse_numeric_date(text: str) -> Iterator[tuple[date, str]]:
 
 
 def _parse_worded_date(text: str) -> date | None:
-    """A date with a month name, in any order that has the day beside the month."""
+    """A date with the name of a month, in any order in which the day is beside the month."""
     words = [word for word in map(_strip_dots, _WORDS.findall(text.casefold())) if word and word not in FILLERS]
     for index, word in enumerate(words):
         month = MONTHS.get(word)
@@ -189,10 +189,10 @@ def _parse_worded_date(text: str) -> date | None:
 
 
 def _day_and_year_pairs(before: list[str], after: list[str]) -> Iterator[tuple[int, int]]:
-    """Day and year beside a month name: 25 August 2025, August 25 2025, 2025 August 25."""
+    """Day and year beside the name of a month: 25 August 2025, August 25 2025, 2025 August 25."""
     left = [int(word) if word.isdecimal() and len(word) < 5 else 0 for word in before]
     right = [int(word) if word.isdecimal() and len(word) < 5 else 0 for word in after]
-    # A one-digit year is no year: `4.3 out of 5` is no day in October.
+    # A number with one digit is not a year: `4.3 out of 5` is not a day in October.
     if left and right and left[-1] in _DAY_NUMBERS and right[0] and len(after[0]) > 1:
         yield left[-1], right[0] if right[0] > 99 else 2000 + right[0]
     if len(right) == 2 and right[0] in _DAY_NUMBERS and right[1] > 99:

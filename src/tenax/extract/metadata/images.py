@@ -8,7 +8,7 @@ from typing import Final
 
 MAX_HREF_CHARS: Final = 4_096
 SMALL_PIXELS: Final = 150
-"""An image declared smaller than this on either side is an icon or a portrait."""
+"""An image that is declared smaller than this on either side is an icon or a portrait."""
 _MAX_SIZE_DIGITS: Final = 9
 
 _SOURCE_ATTRIBUTES: Final = ("src", "data-src", "data-lazy-src", "data-original", "data-url")
@@ -33,7 +33,7 @@ def content_image_href(attributes: Mapping[str, str | None]) -> str:
 def _image_href(attributes: Mapping[str, str | None]) -> str:
     for source in _SOURCE_ATTRIBUTES:
         href = (attributes.get(source) or "").strip()
-        # Lazy-loaded images have a small data: URL as placeholder.
+        # Images that are loaded later have a small data: URL as a placeholder.
         if href and not href.startswith("data:") and len(href) <= MAX_HREF_CHARS:
             return href
     return ""

@@ -13,10 +13,10 @@ from msgspec import structs
 from tenax.model import Value
 
 MAX_SCRIPT_CHARS: Final = 1_000_000
-"""A longer script is a data list, not a description of the page."""
+"""A longer script is a list of data, not a description of the page."""
 MAX_SCRIPTS: Final = 30
 MAX_NODES: Final = 500
-"""Nodes examined per page."""
+"""Maximum nodes examined per page."""
 MAX_DEPTH: Final = 6
 _MAX_REPAIRED_CHARS: Final = 300_000
 _MAX_STRINGS: Final = 50
@@ -30,19 +30,19 @@ _PAGE_SUFFIXES: Final = ("WebPage", "ItemPage", "AboutPage", "CollectionPage", "
 _CONTENT_TYPES: Final = frozenset(("QAPage", "Question", "VideoObject", "PodcastEpisode", "Book", "Course", "Event"))
 _UNRELATED_TYPES: Final = frozenset(("JobPosting", "UserReview", "Review", "ClaimReview", "EmployerReview"))
 _CHILD_KEYS = ("@graph", "mainEntity", "mainEntityOfPage", "itemListElement", "hasPart", "item", "about", "subjectOf")
-"""Keys under which the page's node may be nested; nodes of other pages are recognized by their URL."""
+"""Keys under which the node of the page may be nested. Nodes of other pages are recognized by their URL."""
 
 _CONTROLS = re.compile(r"[\x00-\x1f]+")
 _SCRIPT_PREFIX = re.compile(r"^\s*(?:<!--|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[)")
 _SCRIPT_SUFFIX = re.compile(r"(?:-->|//\s*\]\]>|/\*\s*\]\]>\s*\*/|\]\]>|;)\s*$")
-# Each alternative matches to the end of the text when its end is missing, so no text is scanned twice.
+# If the end of an alternative is missing, it matches to the end of the text, so that no text is searched twice.
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"?|/\*(?:[^*]|\*(?!/))*+(?:\*/)?|//[^\n]*|,(?=\s*[,}\]])', re.DOTALL)
 _BAD_ESCAPE = re.compile(r"\\(?![\"\\/bfnrtu])|\\u(?![0-9a-fA-F]{4})")
 _SCHEMA_ORG = re.compile(r"^https?://schema\.org/", re.IGNORECASE)
 
 
 class JsonLdMetadata(Value, frozen=True):
-    """Values of this page's node; texts as written."""
+    """Values of the page's node. Texts are as written."""
 
     types: tuple[str, ...] = ()
     headline: str = ""
@@ -58,7 +58,7 @@ class JsonLdMetadata(Value, frozen=True):
 
 
 def read_jsonld(scripts: Iterable[str], url: str | None = None) -> JsonLdMetadata:
-    """What the scripts say about the page. `url` distinguishes its node from those of other pages."""
+    """What the scripts say about the page. `url` distinguishes the node of the page from those of other pages."""
     nodes: list[_JsonNode] = []
     for number, script in enumerate(scripts):
         if number >= MAX_SCRIPTS or len(nodes) >= MAX_NODES:
@@ -68,7 +68,7 @@ def read_jsonld(scripts: Iterable[str], url: str | None = None) -> JsonLdMetadat
         return JsonLdMetadata()
     by_id = {node["@id"]: node for node in nodes if isinstance(node.get("@id"), str) and len(node) > 2}
     points = [_node_score(node, url) for node in nodes]
-    # Equal scores keep the order of the page.
+    # Nodes with equal scores keep the order of the page.
     apt = sorted((number for number, point in enumerate(points) if point > 0), key=lambda number: -points[number])
     return _merge_nodes([nodes[number] for number in apt[:4]], nodes, by_id)
 
@@ -80,7 +80,7 @@ def to_texts(metadata: JsonLdMetadata) -> dict[str, Sequence[str]]:
 
 
 def parse_nodes(script: str, limit: int = MAX_NODES) -> list[_JsonNode]:
-    """The nodes in one script, outermost first; none when it cannot be repaired."""
+    """The nodes in one script, outer nodes first; none if the script cannot be repaired."""
     found: list[_JsonNode] = []
     row: list[object] = [_parse_script(script)]
     for _ in range(MAX_DEPTH):
@@ -109,7 +109,7 @@ def _parse_script(script: str) -> object:
 
 
 def _repaired_scripts(script: str) -> Iterator[str]:
-    """The script as it is, then with more and more repairs."""
+    """The script as it is, and then with more and more repairs."""
     yield script
     text = _SCRIPT_SUFFIX.sub("", _SCRIPT_PREFIX.sub("", script[:_MAX_REPAIRED_CHARS], count=1), count=1).strip()
     yield _CONTROLS.sub(" ", text)
@@ -118,12 +118,12 @@ def _repaired_scripts(script: str) -> Iterator[str]:
     text = _CONTROLS.sub(" ", text)
     yield text
     yield unescape_html(text)
-    # Several objects with nothing or a comma between them.
+    # Several objects with nothing between them, or a comma.
     yield "[" + re.sub(r"\}\s*\{", "},{", text) + "]"
 
 
 def unescape_html(text: str) -> str:
-    """The text with character references resolved; unchanged when one of them is out of range."""
+    """The text with character references resolved; unchanged if one of them is out of range."""
     try:
         return html.unescape(text) if "&" in text else text
     except ValueError:
@@ -161,7 +161,7 @@ def read_strings(value: object) -> list[str]:
 
 
 def _node_score(node: _JsonNode, url: str | None) -> int:
-    """How well a node fits this page; 0 when it does not."""
+    """How well a node fits this page; 0 if it does not."""
     kinds = node_types(node)
     kind_points = max(map(_kind_points, kinds), default=0)
     # Breadcrumbs, logos and lists are the most frequent.
@@ -201,7 +201,7 @@ def _node_urls(value: object) -> list[str]:
 
 
 def _url_path(url: str) -> str:
-    """The part of a URL that identifies a page within a site: no scheme, host, query, fragment or trailing slash."""
+    """The part of a URL that identifies a page on a site: without scheme, host, query, fragment and trailing slash."""
     rest = url.partition("://")[2] or url
     return rest.partition("/")[2].partition("#")[0].partition("?")[0].rstrip("/").casefold()
 

@@ -1,7 +1,7 @@
 """Metadata of a page: title, authors, dates, image, language, canonical URL, robots hints and kind.
 
-The sources of each field are tried in the order of trust below; the first usable value wins. Every text may be shown on
-a terminal, so control characters, escape sequences and bidirectional marks are removed.
+The sources of each field are tried in the order of trust below, and the first usable value is taken. Every text may be
+shown on a terminal, so control characters, escape sequences and bidirectional marks are removed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAX_KEYWORDS = 50
 MAX_IMAGE_CANDIDATES = 30
 _TEXT_CONTAINERS: Final = "article, main, [role=main], figure"
 
-# Most trusted first. "ld" is a field of this page's JSON-LD node, anything else is the name of a meta.
+# The most trusted source comes first. "ld" is a field of this page's JSON-LD node; anything else is the name of a meta.
 TITLE_SOURCES: Final = (
     *("ld headline", "dc.title", "dcterms.title", "og:title"),
     *("twitter:title", "citation_title", "parsely-title", "title"),
@@ -73,7 +73,7 @@ SITE_NAME_SOURCES: Final = (
 KEYWORD_SOURCES: Final = ("ld keywords", "article:tag", "news_keywords", "keywords", "parsely-tags", "dc.subject")
 SECTION_SOURCES: Final = ("article:section", "ld section", "parsely-section", "section")
 
-# Most pages have none of these; a set intersection checks all at once.
+# Most pages have none of these. A set intersection checks all of them at once.
 _AUTHOR_SOURCE_SET, _PUBLISHED_SOURCE_SET, _MODIFIED_SOURCE_SET = (
     frozenset(AUTHOR_SOURCES),
     frozenset(PUBLISHED_SOURCES),
@@ -95,7 +95,7 @@ class Metadata(Value, frozen=True):
     description: str = ""
     canonical: str | None = None
     language: str | None = None
-    """As declared."""
+    """The language as declared."""
     is_noindex: bool = False
     is_nofollow: bool = False
     authors: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ class Metadata(Value, frozen=True):
     section: str = ""
     keywords: tuple[str, ...] = ()
     document_title: str = ""
-    """The whole <title>, or its substitute: shown in a browser tab, and used to recognize block pages."""
+    """The whole <title>, or its substitute. A browser tab shows it, and block pages are recognized by it."""
     feeds: tuple[str, ...] = ()
     next_href: str = ""
     """The declared next page."""
@@ -120,14 +120,14 @@ class MetadataSources:
         self.dom = dom
         self.head = read_head(dom) if head is None else head
         self.values_by_source = _collect_values(self.head, url)
-        """Values of metas and JSON-LD by the names of the lists above; sources without a value are missing."""
+        """Values of metas and JSON-LD by the names in the lists above. Sources without a value are missing."""
         self.site_names = _collect_site_names(self.all_values(SITE_NAME_SOURCES), url)
-        """Names of the site that a title or an author may repeat, its host included."""
+        """Names of the site that a title or an author may repeat, including the name of its host."""
         self.title = _choose_title(self)
         self._text = text
         self._lines: list[str] | None = None
         self._lines_with_years: Sequence[str] | None = None
-        """From the search for the other lines; None before it has run."""
+        """Found by the search for the other lines; None before that search."""
 
     @property
     def text(self) -> str:
@@ -137,7 +137,7 @@ class MetadataSources:
 
     @property
     def lines(self) -> list[str]:
-        """The lines near the title, each once: searched for both the date and the authors."""
+        """The lines near the title, each once. They are searched for the date and for the authors."""
         if self._lines is None:
             searcher = self.dom.searcher
             found = searcher.find_byline_lines(title_prefix(self.title)) if searcher is not None else None
@@ -189,10 +189,11 @@ def read_metadata(
     head: Head | None = None,
     robot_names: Sequence[str] = (),
 ) -> Metadata:
-    """`robots_header` is X-Robots-Tag; see `parse_robots_hints`. Without `now` there are no dates: they need a limit.
+    """Read all metadata.
 
-    `text` and `head` are the page's, if the caller already has them. The text is searched for a byline and a date near
-    the title.
+    `robots_header` is X-Robots-Tag; see `parse_robots_hints`. Without `now` there are no dates, because they need an
+    upper limit. `text` and `head` are those of the page, if the caller already has them. The text is searched for a
+    byline and a date near the title.
     """
     page = MetadataSources(dom, url, text, head)
     head = page.head
@@ -225,7 +226,7 @@ def _collect_values(head: Head, url: str | None) -> Mapping[str, Sequence[str]]:
     if not head.scripts:
         return head.meta_values
     described = read_jsonld(head.scripts, url or head.canonical)
-    # Cannot collide: meta names have no spaces.
+    # This cannot conflict with a meta, because names of metas have no spaces.
     return head.meta_values | {f"ld {name}": texts for name, texts in to_texts(described).items()}
 
 
@@ -250,7 +251,7 @@ def _first_value(values_by_source: Mapping[str, Sequence[str]], names: Sequence[
 
 def clean_text(text: str, max_chars: int) -> str:
     """One line of text, at most `max_chars` long, safe to display anywhere."""
-    # Slice before cleaning: bounds the cost of a ten-megabyte title.
+    # The text is sliced before it is cleaned, which bounds the cost of a title of ten megabytes.
     text = collapse_spaces(text[: 4 * max_chars])
     if not text.isprintable():
         text = " ".join(_UNPRINTABLE.sub("", _ESCAPE_SEQUENCE.sub("", text)).split())

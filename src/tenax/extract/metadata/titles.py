@@ -19,7 +19,7 @@ _SHORT_TITLE_CHARS: Final = 8
 _LONG_TITLE_CHARS: Final = 15
 _MIN_HEADLINE_WORDS: Final = 5
 _MIN_WORD_OVERLAP: Final = 0.6
-"""Titles that share at least this ratio of words are the same."""
+"""Titles that have at least this ratio of words in common are the same."""
 
 
 def choose_title(
@@ -31,9 +31,10 @@ def choose_title(
 ) -> str:
     """The title of the page.
 
-    `headings` are its <h1>, `metadata_titles` those of the metadata, most trusted first, `document_title` its <title>.
-    A heading that agrees with any of them is the title that a reader sees. Without one, the most trusted title is used
-    without the site name. `lower_headings` are its <h2> and <h3>, used only where the <h1> is a part of the title.
+    `headings` are its <h1>, `metadata_titles` those of the metadata with the most trusted first, and `document_title`
+    its <title>. A heading that agrees with any of these is the title that a reader sees. If there is none, the most
+    trusted title is used, without the site name. `lower_headings` are the <h2> and <h3>. They are used only if the <h1>
+    is a part of the title.
     """
     headings = [text for heading in headings if (text := _one_line_title(heading))]
     metadata_titles = [text for title in metadata_titles if (text := _one_line_title(title))]
@@ -58,7 +59,7 @@ def choose_title(
 def _find_subheading(
     heading: str, metadata_titles: Sequence[str], document_title: str, lower_headings: Iterable[str]
 ) -> str:
-    """The heading that equals the rest of the document title, when the first heading is only a part of that title."""
+    """The heading that equals the rest of the document title, if the first heading is only a part of that title."""
     whole, part = _fold_text(document_title), _fold_text(heading)
     if len(part) * 2 > len(whole):
         return ""
@@ -70,7 +71,7 @@ def _find_subheading(
 
 
 def strip_site_name(title: str, names: set[str]) -> str:
-    """The title without leading and trailing parts that name the site; `names` are folded."""
+    """The title without parts at its beginning and end that name the site. `names` are folded."""
     pieces = _TITLE_SEPARATOR.split(title)
     kept = title
     for piece in (pieces[-1], pieces[0]) if len(pieces) > 1 else ():
@@ -81,13 +82,14 @@ def strip_site_name(title: str, names: set[str]) -> str:
 
 
 def _is_site_suffix(piece: str, title: str) -> bool:
-    """Whether the last part is short beside a whole headline: usually the name of a site or section."""
+    """Whether the last part is short compared with the rest, which is a whole headline. Such a part is usually the name
+    of a site or section."""
     rest = title.removesuffix(piece)
     return rest != title and len(rest.split()) >= _MIN_HEADLINE_WORDS and len(piece) * 2 < len(rest)
 
 
 def _is_site_name(text: str, names: set[str]) -> bool:
-    """Whether a text is a name of the site, or equals its host when written without spaces."""
+    """Whether a text is a name of the site, or equals the host of the site when written without spaces."""
     return _is_folded_site_name(_fold_text(text), names)
 
 
@@ -107,7 +109,7 @@ def _are_same_title(one: str, other: str) -> bool:
     if one == two:
         return True
     pieces = [_fold_text(piece) for piece in _TITLE_SEPARATOR.split(other)]
-    # A short heading at the end of a title is more often the site name than the page title.
+    # A short heading at the end of a title is more often the name of the site than the title of the page.
     if one == pieces[0] or (len(one) > _SHORT_TITLE_CHARS and one in pieces):
         return True
     short, long = sorted((one, two), key=len)
@@ -123,12 +125,12 @@ def _word_overlap(one: str, two: str) -> float:
 def _fold_text(text: str) -> str:
     text = text[:MAX_CHARS]
     if text.isascii():
-        return " ".join(text.encode().translate(_FOLD_TABLE).decode().split())  # same result in a third of the time
+        return " ".join(text.encode().translate(_FOLD_TABLE).decode().split())  # the same result in a third of the time
     return " ".join(_WORDS.findall(text.casefold()))
 
 
 _fold_name = lru_cache(maxsize=256)(_fold_text)
-"""Cached, because all pages of a site use the same names; names are short."""
+"""Cached, because all pages of a site use the same names, which are short."""
 
 
 def _one_line_title(text: str) -> str:
