@@ -40,13 +40,13 @@ METRICS: tuple[Metric, ...] = (
     Metric("crawler_http_status_total", "counter", "Responses by HTTP status.", "code"),
     Metric("crawler_frontier_size", "gauge", "URLs that wait for a visit."),
     Metric("crawler_robots_denials_total", "counter", "URLs not fetched because robots.txt disallows them."),
-    Metric("crawler_active_workers", "gauge", "Processes that crawl: 1 while this one does, 0 while it ends."),
+    Metric("crawler_active_workers", "gauge", "1 while this process crawls, 0 while it ends."),
     Metric("crawler_visits_total", "counter", "Visits committed to the database, by outcome.", "outcome"),
     Metric("crawler_failures_total", "counter", "Visits without a usable response, by kind of failure.", "kind"),
     Metric(
         "crawler_candidates_total",
         "counter",
-        "Links proposed to the database, without those known to be in it.",
+        "Links proposed to the database, without links that it is known to have.",
     ),
     Metric("crawler_duplicates_total", "counter", "Pages with the same or nearly the same text as an earlier page."),
     Metric(
@@ -54,7 +54,7 @@ METRICS: tuple[Metric, ...] = (
         "counter",
         "Pages extracted in Python, several times slower, because the native code is missing or does not support them.",
     ),
-    Metric("crawler_received_bytes_total", "counter", "Bytes received over the network, as sent."),
+    Metric("crawler_received_bytes_total", "counter", "Bytes received over the network, before decoding."),
     Metric("crawler_fetch_seconds_total", "counter", "Total time spent in fetches."),
     Metric("crawler_visits_in_flight", "gauge", "Visits in flight."),
     Metric("crawler_hosts_active", "gauge", "Hosts with a visit in flight or a recent request."),
@@ -69,12 +69,12 @@ PAGE_FETCHER_METRICS: tuple[Metric, ...] = (
     Metric(
         "page_fetcher_pages_requeued_total",
         "counter",
-        "URLs put back into the queue because their host fails or is backing off.",
+        "URLs put back into the queue because their host fails or backs off.",
     ),
-    Metric("page_fetcher_retries_total", "counter", "Visits that will be retried because of the URL itself."),
+    Metric("page_fetcher_retries_total", "counter", "Visits that failed because of the URL and will be retried."),
     Metric("page_fetcher_dlq_enqueued_total", "counter", "Items sent to the dead letter queue."),
-    Metric("page_fetcher_circuit_breaker_opened_total", "counter", "Times that a host's breaker opened."),
-    Metric("page_fetcher_circuit_breaker_closed_total", "counter", "Times that a host's breaker closed."),
+    Metric("page_fetcher_circuit_breaker_opened_total", "counter", "How often the breaker of a host opened."),
+    Metric("page_fetcher_circuit_breaker_closed_total", "counter", "How often the breaker of a host closed."),
     Metric(
         "page_fetcher_circuit_breaker_probes_total",
         "counter",
@@ -91,14 +91,14 @@ PAGE_FETCHER_METRICS: tuple[Metric, ...] = (
     Metric(
         "page_fetcher_circuit_breaker_consecutive_failures",
         "gauge",
-        "Failures in a row of the host with the most, whether its breaker is open or not.",
+        "Largest number of failures in a row of any host, whether its breaker is open or not.",
     ),
     Metric(
         "page_fetcher_circuit_breaker_current_backoff_seconds",
         "gauge",
         "Longest time between two probes of a host that is down; 0 if none is down.",
     ),
-    Metric("page_fetcher_in_flight", "gauge", "URLs taken from the queue and not settled yet."),
+    Metric("page_fetcher_in_flight", "gauge", "URLs taken from the queue and not finished yet."),
     Metric("page_fetcher_fetch_duration_seconds", "histogram", "Duration of one request to a page, its body included."),
     Metric("page_fetcher_content_size_bytes", "histogram", "Decoded sizes of fetched pages."),
 )

@@ -65,7 +65,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
             ["crawl", "https://example.org", "--max-page", "3"],
             "`tenax crawl` has no --max-page; did you mean --max-pages?",
         ),
-        (["crawl", "file:///etc/passwd"], "not a scheme we fetch"),
+        (["crawl", "file:///etc/passwd"], "not a supported scheme"),
         (["crawl", "https://example.org", "--rate", "fast"], "--rate: bad value 'fast'"),
         (["crawl", "https://example.org", "--rate=-1"], "`politeness.rate_per_second`: it takes a number, 0 or more"),
         (["crawl", "https://example.org", "--scope", "world"], "it takes host, domain, prefix or any"),

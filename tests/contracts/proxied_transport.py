@@ -257,8 +257,8 @@ class ProxiedContract:
         ("scheme", "behaviour", "why"),
         [
             ("http", "hangs-up", "it closed the connection"),
-            ("http", "garbage", "not a proper answer to CONNECT"),
-            ("http", "endless", "not a proper answer to CONNECT"),
+            ("http", "garbage", "invalid response to CONNECT"),
+            ("http", "endless", "invalid response to CONNECT"),
             ("https", "hangs-up", "it closed the connection"),
             ("socks5", "hangs-up", "it closed the connection"),
             ("socks5", "garbage", "not a SOCKS5 proxy"),

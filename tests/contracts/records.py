@@ -85,9 +85,9 @@ class RecordsContract:
             (Fetched(200), FetchRecord(200, validation="valid"), ("fetched", 200, "valid", None)),
             (SHELL, FetchRecord(200, validation="soft"), ("rejected", 200, "soft", SHELL.why)),
             (
-                Rejected("blocked: the site shuts us out", is_hard=True),
+                Rejected("blocked: the site blocks us", is_hard=True),
                 FetchRecord(203, validation="hard"),
-                ("rejected", 203, "hard", "blocked: the site shuts us out"),
+                ("rejected", 203, "hard", "blocked: the site blocks us"),
             ),
             (
                 Rejected("noindex: the page asks not to be kept"),

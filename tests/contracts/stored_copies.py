@@ -168,7 +168,7 @@ class StoredCopiesContract:
         await database.commit(visit_of(await claimed(database), clock, missing, Done()))
         clock.advance(60)
         stored_copy = StoredCopy(asked_at, status)
-        claim = await visited_again(database, clock, Refused("known: it answered a short while ago"), Done())
+        claim = await visited_again(database, clock, Refused("known: it answered recently"), Done())
         assert claim.stored_copy == stored_copy
         # A visit without a request neither renews the answer nor settles the task.
         claim = await visited_again(database, clock, Deferred(clock.now(), "backing off"), Reschedule(clock.now()))

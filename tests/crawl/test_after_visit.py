@@ -144,7 +144,7 @@ def test_what_is_to_be_tried_again_soon_is() -> None:
     ("outcome", "plan"),
     [
         (Failed("HTTP 403", FailureKind.CLIENT_ERROR, status=403), DeadLetter("HTTP 403")),
-        (Rejected("blocked: the site shuts us out", is_hard=True), DeadLetter("blocked")),
+        (Rejected("blocked: the site blocks us", is_hard=True), DeadLetter("blocked")),
         (Rejected("soft 404"), Done()),
     ],
 )

@@ -320,5 +320,5 @@ async def test_it_says_what_is_missing(databases: Databases) -> None:
             with pytest.raises(DatabaseNotFound):
                 await refill_visited_set(databases.url, "nothing here", visited, lambda done, total: None)
             server.kill()
-            with pytest.raises(ConfigError, match="went away; run the same command again"):
+            with pytest.raises(ConfigError, match="became unavailable; run the same command again"):
                 await refill_visited_set(databases.url, databases.config.schema, visited, lambda done, total: None)

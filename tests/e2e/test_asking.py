@@ -19,7 +19,7 @@ STORIES = {
     "a seed": ("{0}/", ["Visited and stored, as a page.", "given as a seed", "fetched, HTTP 200", "→ done"]),
     "one of many spellings": (
         "{2}/./tags/../visit?utm_source=letter&sid=1#map",
-        ["/visit\n", "normalised", "tracking or session parameters dropped: utm_source, sid", "Visited and stored"],
+        ["/visit\n", "normalized", "tracking or session parameters dropped: utm_source, sid", "Visited and stored"],
     ),
     "a second try": (
         "{2}/moody",

@@ -43,8 +43,8 @@ def complaint(answer: Ended, code: int) -> str:
 
 SEEDS = [
     ("notaurl", 2, r"`notaurl` is not a URL; write it like https://example.org/"),
-    ("ftp://example.org/", 2, r"`ftp://example.org/`: `ftp` is not a scheme we fetch; give an http or https URL"),
-    ("file:///etc/passwd", 2, r".*`file` is not a scheme we fetch; give an http or https URL"),
+    ("ftp://example.org/", 2, r"`ftp://example.org/`: `ftp` is not a supported scheme; give an http or https URL"),
+    ("file:///etc/passwd", 2, r".*`file` is not a supported scheme; give an http or https URL"),
     ("http://exa mple.org/", 2, r"`http://exa mple.org/` is not a URL; .*"),
     ("http://me:secret@nothing.invalid/", 3, r"no such host: nothing\.invalid; check the spelling .*"),
     ("http://127.0.0.1:9/", 3, r".*http://127\.0\.0\.1:9.*connection refused.*"),

@@ -120,7 +120,7 @@ def test_who_only_asks_makes_nothing(postgres_server: PostgresServer, postgres: 
             f"redis://:hush@127.0.0.1:{NOBODY}/0",
             r"Redis at redis://\*\*\*@127.* does not answer: Connection refused; .*",
         ),
-        ("http://me:hush@cache/0", r"'http://\*\*\*@cache/0' is no address of a Redis; .*"),
+        ("http://me:hush@cache/0", r"'http://\*\*\*@cache/0' is not the address of a Redis; .*"),
     ],
     ids=["nobody there", "not a URL of Redis"],
 )

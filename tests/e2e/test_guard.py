@@ -31,7 +31,7 @@ def test_a_loopback_address_behind_a_link_is_refused(calm: Demo, tmp_path: Path,
         [linked, *_] = [url for (url,) in db.execute("SELECT url FROM crawled_pages WHERE status = 'blocked'")]
     assert linked.startswith(calm.origins[1])
     explained = tenax("explain", linked, "--dir", tmp_path).out
-    why = "127.0.0.2 is not a public address" if opens_port else f"port {port} is not open to us"
+    why = "127.0.0.2 is not a public address" if opens_port else f"port {port} is not allowed"
     assert f"Kept back by a setting, `guard`: {why}" in explained
     assert "as a link on" in explained
 

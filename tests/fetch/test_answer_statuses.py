@@ -27,7 +27,7 @@ def failed(status: int, kind: FailureKind, is_site_wide: bool = False) -> Failed
     [
         (200, Fetched(200)),
         (203, Fetched(203)),
-        (206, Rejected("partial: a part of a page, which was not asked for")),
+        (206, Rejected("partial: only a part of the page came")),
         (301, None),
         (302, None),
         (303, None),

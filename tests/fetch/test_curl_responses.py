@@ -60,7 +60,7 @@ CUT = "it closed the connection"
         (TransferResult(CurlECode.COULDNT_CONNECT, errno.ECONNREFUSED), HTTP, "connection refused"),
         (TransferResult(CurlECode.COULDNT_CONNECT, errno.EHOSTUNREACH), SOCKS, "no route to host"),
         (TransferResult(CurlECode.COULDNT_CONNECT, errno.EMFILE), HTTP, None),
-        (TransferResult(CurlECode.COULDNT_CONNECT, connections=1), HTTP, "not a proper answer to CONNECT"),
+        (TransferResult(CurlECode.COULDNT_CONNECT, connections=1), HTTP, "invalid response to CONNECT"),
         (TransferResult(CurlECode.COULDNT_CONNECT, connections=1, connect_status=502), HTTP, "answer 502 to CONNECT"),
         (TransferResult(CurlECode.COULDNT_CONNECT, connections=1, connect_status=407), HTTP, UNKNOWN_USER),
         (TransferResult(CurlECode.PROXY, connections=1, socks_error=33), SOCKS, UNKNOWN_USER),
@@ -84,7 +84,7 @@ CUT = "it closed the connection"
         (
             TransferResult(CurlECode.TOO_LARGE, connections=1, connect_status=200),
             HTTP,
-            "not a proper answer to CONNECT",
+            "invalid response to CONNECT",
         ),
     ],
 )

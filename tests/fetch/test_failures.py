@@ -38,5 +38,5 @@ def test_each_error_in_our_words(error: Exception, kind: FailureKind, is_site_wi
 
 
 def test_timeouts_say_how_long_we_waited() -> None:
-    assert total_timeout_failure(30.0).why == "no whole answer within 30 s"
+    assert total_timeout_failure(30.0).why == "no complete response within 30 s"
     assert connect_timeout_failure(0.5).why == "no connection within 0.5 s"

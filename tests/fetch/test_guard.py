@@ -396,7 +396,7 @@ async def test_a_port_is_refused_before_its_name_is_looked_up(server: NameServer
     server.knows("name.example", says(PUBLIC))
     guard = guard_asking(server)
     for port in (22, 25, 6379, 9200):
-        assert await verdict(guard, f"http://name.example:{port}/") == Refused(f"guard: port {port} is not open to us")
+        assert await verdict(guard, f"http://name.example:{port}/") == Refused(f"guard: port {port} is not allowed")
     assert server.asked.total() == 0
     await guard.close()
 

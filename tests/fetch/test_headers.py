@@ -51,7 +51,7 @@ def test_a_browser_sends_more() -> None:
 def test_what_we_ask_for_we_can_decode(fetch: FetchConfig) -> None:
     for coding in dict(default_headers(fetch))["Accept-Encoding"].split(", "):
         result = decode_body(b"no such stream", coding, 1000)
-        assert isinstance(result, Failed) and "not asked for" not in result.why, coding
+        assert isinstance(result, Failed) and "not requested" not in result.why, coding
 
 
 @pytest.mark.parametrize("profile", PROFILES)

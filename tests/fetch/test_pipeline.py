@@ -462,7 +462,7 @@ async def test_robots_txt_comes_before_the_stored_copy() -> None:
 async def test_a_known_404_is_not_requested_again() -> None:
     gone = msgspec.structs.replace(STORED, kind=None, status=404)
     answer, web = await fetched({}, robots=rules(), stored_copy=gone, cache=CacheConfig(max_age_seconds=101))
-    assert answer.outcome == Refused("known: it answered HTTP 404 a short while ago")
+    assert answer.outcome == Refused("known: it returned HTTP 404 recently")
     assert web.asked == []
     _, web = await fetched({}, robots=rules(), stored_copy=gone)
     assert web.asked == [PAGE]
@@ -538,8 +538,8 @@ async def test_a_robots_txt_that_no_proxy_would_carry_is_not_unreachable() -> No
 
 # ---- a browser that fails ---------------------------------------------------------------------------------
 
-NO_BROWSER = Failed("browser: Chromium is gone", FailureKind.INTERNAL, is_site_wide=True)
-RENDERER_CRASHED = Failed("the page brought the browser's renderer down", FailureKind.INTERNAL)
+NO_BROWSER = Failed("browser: Chromium has ended", FailureKind.INTERNAL, is_site_wide=True)
+RENDERER_CRASHED = Failed("the browser's renderer crashed on the page", FailureKind.INTERNAL)
 
 
 async def test_a_probe_that_the_browser_failed_says_nothing_about_the_host() -> None:

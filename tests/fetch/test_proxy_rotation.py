@@ -106,7 +106,7 @@ async def test_a_silent_proxy_leaves_no_time_and_the_next_visit_takes_another() 
         through(bad, good) as rig,
     ):
         failed = await outlasted(rig.get(site.url("/page"), seconds=20), 20, lambda: bad.connections == 1)
-        assert failed == Failed(f"proxy {bad.name}: no whole answer within 20 s", FailureKind.PROXY)
+        assert failed == Failed(f"proxy {bad.name}: no complete response within 20 s", FailureKind.PROXY)
         answer = await rig.get(site.url("/page"))
         assert isinstance(answer, Response) and answer.proxy == good.name
 

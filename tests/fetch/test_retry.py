@@ -33,7 +33,7 @@ SITE = SiteConfig()
 TASK = Task("https://example.org/a", "https://example.org", 1, Priority.LOW, Source.LINK, None, 900.0, 950.0)
 ALL_TRANSPORTS = frozenset(TransportKind)
 PLAIN = frozenset({TransportKind.HTTP})
-RESET = Failed("the connection was closed before an answer", FailureKind.RESET, is_site_wide=True)
+RESET = Failed("the connection was closed before a response", FailureKind.RESET, is_site_wide=True)
 SOFT = Rejected("wall: the page asks for JavaScript")
 HARD = Rejected("wall: access denied", is_hard=True)
 HTTP_304 = Failed("HTTP 304 without a stored copy", FailureKind.NOT_MODIFIED, status=304)
@@ -86,10 +86,10 @@ def test_what_a_setting_refuses_is_not_settled(outcome: Outcome, cause: str) -> 
 @pytest.mark.parametrize(
     ("source", "why", "is_dead"),
     [
-        (Source.SEED, "guard: port 8000 is not open to us", True),
-        (Source.REPLAY, "guard: port 8000 is not open to us", True),
-        (Source.LINK, "guard: port 8000 is not open to us", False),
-        (Source.REDIRECT, "guard: port 8000 is not open to us", False),
+        (Source.SEED, "guard: port 8000 is not allowed", True),
+        (Source.REPLAY, "guard: port 8000 is not allowed", True),
+        (Source.LINK, "guard: port 8000 is not allowed", False),
+        (Source.REDIRECT, "guard: port 8000 is not allowed", False),
         (Source.SEED, "robots: no", False),
     ],
 )

@@ -21,7 +21,7 @@ from tenax.model import (
 
 HTTP, CURL, BROWSER = TransportKind.HTTP, TransportKind.CURL, TransportKind.BROWSER
 EVERY_WAY = frozenset(TransportKind)
-RESET = Failed("the connection was closed before an answer", FailureKind.RESET, is_site_wide=True)
+RESET = Failed("the connection was closed before a response", FailureKind.RESET, is_site_wide=True)
 SHELL = Rejected("wall: the page asks for JavaScript")
 
 
@@ -88,7 +88,7 @@ def test_the_order_is_configured() -> None:
         Rejected("empty"),
         Rejected("guess: the same as the page before"),
         Rejected("noindex: the page asks not to be kept"),
-        Rejected("partial: a part of a page, which was not asked for"),
+        Rejected("partial: only a part of the page came"),
         Rejected("unreadable: too deep"),
         *(Failed("why", kind) for kind in FailureKind if kind is not FailureKind.RESET),
     ],

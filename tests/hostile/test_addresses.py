@@ -211,7 +211,7 @@ async def test_ports_22_25_6379_9200_refused_unless_allowed(tmp_path: Path) -> N
         async with linking([*urls, other.url("/page")]) as site:
             done = await guarded(site, tmp_path / "closed")
             for port, url in zip(ports, urls, strict=True):
-                assert await outcome_of(done, url) == Refused(f"guard: port {port} is not open to us")
+                assert await outcome_of(done, url) == Refused(f"guard: port {port} is not allowed")
             assert (await outcome_of(done, other.url("/page"))).label == "refused:guard"
             assert other.connections == 0
             done = await guarded(site, tmp_path / "open", ports=(other.port,))

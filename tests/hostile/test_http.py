@@ -117,7 +117,7 @@ async def test_1_byte_per_10_s_headers_dribbled_for_ever_the_total_deadline_ends
         done = await crawl([site.url("/")], tmp_path, {**HURRIED, "fetch.total_timeout_seconds": 10.0})
         assert set(done.pages) == {site.url("/"), site.url("/page")}, "the rest of the crawl continues"
         for path in slow:
-            assert done.dead_letters[site.url(path)] == "no whole answer within 10 s (tried 1 times)"
+            assert done.dead_letters[site.url(path)] == "no complete response within 10 s (tried 1 times)"
             assert (await outcome_of(done, site.url(path))).label == "failed:timeout_total"
 
 

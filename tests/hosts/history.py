@@ -26,7 +26,7 @@ SITE = SiteConfig()
 
 OK = Fetched(200)
 REFUSED = Failed("connection refused", FailureKind.CONNECT, is_site_wide=True)
-RESET = Failed("the connection was closed before an answer", FailureKind.RESET, is_site_wide=True)
+RESET = Failed("the connection was closed before a response", FailureKind.RESET, is_site_wide=True)
 HTTP_403 = Failed("HTTP 403", FailureKind.BLOCKED, status=403)
 HTTP_404 = Failed("HTTP 404", FailureKind.NOT_FOUND, status=404)
 HTTP_429 = Failed("HTTP 429", FailureKind.RATE_LIMITED, status=429)

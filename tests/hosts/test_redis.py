@@ -334,7 +334,7 @@ class SlowOnce(SteadyClock):
 @pytest.mark.parametrize(
     ("url", "says"),
     [
-        ("http://127.0.0.1:1", "is no address of a Redis"),
+        ("http://127.0.0.1:1", "is not the address of a Redis"),
         ("redis://:secret@127.0.0.1:1", "does not answer"),
     ],
 )
@@ -355,7 +355,7 @@ async def test_another_program_is_not_waited_for() -> None:
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         url = f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        with pytest.raises(ConfigError, match="is no Redis; check the address") as raised:
+        with pytest.raises(ConfigError, match="is not Redis; check the address") as raised:
             await BestEffortRedis.open(url, ManualClock())
         with pytest.raises(ConfigError, match="Protocol") as refused:
             await RedisQueue.open(PageFetcherConfig(redis_url=url), "me")

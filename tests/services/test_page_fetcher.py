@@ -104,7 +104,7 @@ BAD = {
     b"http://": "not an http or https URL: http://",
     b"x" * 1_000_000: "not a URL: 1000000 bytes long",
     b"http://10.1.2.3/": "guard: 10.1.2.3 is not a public address",
-    b"http://127.0.0.1:22/": "guard: port 22 is not open to us",
+    b"http://127.0.0.1:22/": "guard: port 22 is not allowed",
 }
 
 

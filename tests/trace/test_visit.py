@@ -71,9 +71,9 @@ def step(trace: Trace, name: str) -> str:
 async def test_each_decision_about_a_page_is_told_in_order(site: Site) -> None:
     done = await trace_url(TraceRequest(f"{site.origin.upper()}/page#top"), config(site))
     assert [step.name for step in done.steps] == [
-        *("normalise", "scope", "guard", "host", "robots", "cache", "network", "validate"),
+        *("normalize", "scope", "guard", "host", "robots", "cache", "network", "validate"),
     ]  # fmt: skip
-    assert step(done, "normalise") == f"typed as {site.origin.upper()}/page#top"
+    assert step(done, "normalize") == f"typed as {site.origin.upper()}/page#top"
     assert step(done, "scope") == "✓ without a crawl: the URL counts as a seed"
     assert step(done, "guard") == "✓ 127.0.0.1: not a public address; allowed because you typed it"
     assert step(done, "host") == "✓ no rate limit; no stored record"
@@ -104,9 +104,9 @@ ENDS = [
     ("/500", Failed("HTTP 500", FailureKind.SERVER_ERROR, status=500), Reschedule),
     ("/403", Failed("HTTP 403", FailureKind.BLOCKED, status=403), DeadLetter),
     ("/bomb/gzip", Failed("larger than 10485760 bytes (`fetch.max_body_bytes`)", FailureKind.TOO_LARGE), DeadLetter),
-    ("/reset", Failed("the connection was closed before an answer", FailureKind.RESET, is_site_wide=True), Reschedule),
+    ("/reset", Failed("the connection was closed before a response", FailureKind.RESET, is_site_wide=True), Reschedule),
     ("/wall", Rejected("challenge: the site checks the browser first"), DeadLetter),
-    ("/shut-out", Rejected("blocked: the site shuts us out", is_hard=True), Reschedule),
+    ("/shut-out", Rejected("blocked: the site blocks us", is_hard=True), Reschedule),
     ("/picture", Rejected("content: PNG image sent as text/html"), Done),
     ("/noindex", Rejected("noindex: the page asks not to be kept"), Done),
     ("/empty", Rejected("empty"), Done),
@@ -312,7 +312,7 @@ async def test_what_the_crawl_would_not_take_is_said_and_asked_all_the_same(site
         assert "✗ the rule `scope` of the crawl in" in step(done, "scope")
         assert step(done, "scope").endswith("; fetched anyway")
         assert step(done, "guard") == (
-            f"✗ port {other.port} is not open to us; as a seed of the crawl it would be allowed"
+            f"✗ port {other.port} is not allowed; as a seed of the crawl it would be allowed"
         )
         assert isinstance(done.outcome, Refused)
         assert other.connections == 0

@@ -209,7 +209,7 @@ _HREFS = st.one_of(
 @example(href="http://0x7f.1../", has_base=False)
 @example(href="/..;sid=1", has_base=True)
 @example(href="/%%32e/", has_base=True)
-def test_normalising_twice_changes_nothing(spelling: NormalizeOptions, href: str, has_base: bool) -> None:
+def test_normalizing_twice_changes_nothing(spelling: NormalizeOptions, href: str, has_base: bool) -> None:
     url = normalize(href, BASE if has_base else None, spelling)
     if url is None:
         return

@@ -61,11 +61,11 @@ def test_what_was_meant(text: str, url: str) -> None:
         ("x" * 5000, "is not a URL"),
         ("example.org:" + "9" * 5000, "is not a URL"),
         ("\ud800.org", "is not a URL"),
-        ("ftp://example.org/", "`ftp` is not a scheme"),
-        ("file:///etc/passwd", "`file` is not a scheme"),
-        ("javascript:alert(1)", "`javascript` is not a scheme"),
-        ("mailto:someone@example.org", "`mailto` is not a scheme"),
-        ("htps://example.org", "`htps` is not a scheme"),
+        ("ftp://example.org/", "`ftp` is not a supported scheme"),
+        ("file:///etc/passwd", "`file` is not a supported scheme"),
+        ("javascript:alert(1)", "`javascript` is not a supported scheme"),
+        ("mailto:someone@example.org", "`mailto` is not a supported scheme"),
+        ("htps://example.org", "`htps` is not a supported scheme"),
     ],
 )
 def test_anything_else_is_one_clear_line(text: str, says: str) -> None:

@@ -87,8 +87,8 @@ class ExistingCrawl(Value, frozen=True):
 async def load_existing_crawl(location: Location, config: Config, *, is_required: bool) -> ExistingCrawl | None:
     """The crawl at this location; None if there is none.
 
-    Raises `DatabaseError` if it cannot be opened and `is_required`. Otherwise the crawl is opened for writing later,
-    which reports the error or completes a half-created file.
+    If it cannot be opened, this raises `DatabaseError` if `is_required`. Otherwise it returns None: the crawl is opened
+    for writing later, which reports the error or completes a half-created file.
     """
     from tenax.clock import SteadyClock
     from tenax.crawl.rules import load_rules

@@ -386,7 +386,7 @@ def select_prefix(tally: dict[str, int], prefix: str) -> dict[str, int]:
 
 
 def url_origin(url: str) -> str:
-    """The origin of a normalised URL."""
+    """The origin of a normalized URL."""
     scheme, _, remainder = url.partition("://")
     ends = [index for mark in "/?#" if (index := remainder.find(mark)) >= 0]
     return f"{scheme}://{remainder[: min(ends)] if ends else remainder}"

@@ -73,7 +73,7 @@ class Numbering(Value, frozen=True):
 
 
 def to_relative_url(url: str) -> str:
-    """Path and query of a normalised URL."""
+    """Path and query of a normalized URL."""
     return url[url.index("/", url.index("//") + 2) :]
 
 

@@ -74,7 +74,7 @@ _SNIFF_BYTES = 1445
 _BINARY_BYTES = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _MAX_NULS = 10_000
-"""Maximum for a long page. The parser needs 17 bytes for each; no real page has more."""
+"""For a long page. The parser needs 17 bytes for each; no real page has more."""
 
 ResolverFactory: TypeAlias = Callable[[str | None], Callable[[str], str]]
 """Maps the `<base href>` of the page to a function that makes a URL of the page absolute."""
@@ -98,10 +98,10 @@ DEFAULT_OPTIONS: Final = ExtractOptions()
 
 
 class Content(PageContent, frozen=True, kw_only=True):
-    """The content of a body. URLs are as written; the caller resolves them against the URL and `base_href`."""
+    """The content of a body. URLs are as written: the caller resolves them against the URL and `base_href`."""
 
     media: MediaKind
-    """`other` means that nothing was read; `media_reason` says why."""
+    """`other`: nothing was read, and `media_reason` says why."""
     media_reason: str = ""
     links: Links = Links()
     base_href: str | None = None
@@ -112,8 +112,8 @@ class Content(PageContent, frozen=True, kw_only=True):
     is_noindex: bool = False
     is_nofollow: bool = False
     truncated_reason: str = ""
-    """How far the page was read, if it has more elements or text than are read, or more blocks than are scored. The
-    rest is missing."""
+    """Set when the page has more elements or text than are read, or more blocks than are scored: how far it was read.
+    The rest is missing here."""
 
 
 def extract_content(
@@ -125,11 +125,10 @@ def extract_content(
     now: float | None = None,
     budget: CpuBudget | None = None,
 ) -> Content:
-    """Extract the content of any body. Never raises.
+    """Extract the content of any body; never raises. `robots_header` is X-Robots-Tag, lines joined by newlines.
 
-    `robots_header` is X-Robots-Tag, with lines joined by newlines. `url` is that of the page; it helps to find the date
-    and the kind of the page. Without `now` there are no dates, because none may be in the future. A page that exceeds
-    its limits yields no content. Without a budget only memory is limited.
+    `url` is the page's own: it helps to date and classify the page. Without `now` there are no dates, because none may
+    be in the future. A page that exceeds its limits yields no content. Without a budget only memory is bounded.
     """
     try:
         return extract_with_dom(body, content_type, robots_header, url=url, now=now, budget=budget)[0]
@@ -152,7 +151,7 @@ def extract_with_dom(
     options: ExtractOptions = DEFAULT_OPTIONS,
     budget: CpuBudget | None = None,
 ) -> tuple[Content, Dom | None]:
-    """The same, together with the parsed tree for further use, because a page is parsed once.
+    """The same, with the parsed tree for further use: a page is parsed once.
 
     Raises `ExtractLimitExceeded` for a page that exceeds its limits.
     """
@@ -162,7 +161,7 @@ def extract_with_dom(
         decoded = decode(body, content_type)
         charset, charset_source = decoded.charset, decoded.source
         html = decoded.utf_8 if decoded.utf_8 is not None else decoded.text.encode("utf-8", "replace")
-        del decoded  # as text the body may take four times the memory
+        del decoded  # as text it may take four times the memory
         if len(html) > MAX_TEXT_CHARS and html.count(b"\0") > _MAX_NULS:
             html = html.translate(None, b"\0")
         ready = load_native() if with_native else None

@@ -109,7 +109,7 @@ def response_outcome(
         return Unchanged()
     if 200 <= status < 300:
         if status == 206:
-            return Rejected("partial: a part of a page, which was not asked for")
+            return Rejected("partial: only a part of the page came")
         return Fetched(status) if response.body else Rejected("empty")
     retry_after = retry_after_seconds(response, max_retry_after_seconds)
     return Failed(f"HTTP {status}", _failure_kind(status), status in _SITE_WIDE_STATUSES, status, retry_after)

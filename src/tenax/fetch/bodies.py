@@ -75,7 +75,7 @@ class BodyDecoder:
             self._failed = _body_failure("encoded too many times")
         for coding in reversed(codings):  # the coding that is named last was applied last
             if coding in _UNSUPPORTED_CODINGS:
-                self._failed = _body_failure(f"encoded as {coding}, which was not asked for")
+                self._failed = _body_failure(f"encoded as {coding}, which was not requested")
             else:
                 self._decoders.append(_DECODERS[coding]())
 

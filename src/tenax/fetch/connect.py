@@ -158,7 +158,7 @@ def connect_error(proxy: Proxy, status: int) -> ProxyError:
     if status == 407:
         return credentials_error(proxy)
     if status == 0:
-        return ProxyError(proxy, "not a proper answer to CONNECT")
+        return ProxyError(proxy, "invalid response to CONNECT")
     return ProxyError(proxy, f"answer {status} to CONNECT", is_declined=True)
 
 

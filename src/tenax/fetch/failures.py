@@ -29,17 +29,17 @@ def failure_from_error(error: Exception, *, in_body: bool = False) -> Failed:
         case ssl.SSLError():
             return _site_wide_failure(_tls_reason(error), FailureKind.TLS)
         case HttpParserError() if in_body:
-            return Failed("the body is not proper HTTP", FailureKind.BAD_RESPONSE)
+            return Failed("invalid HTTP in the body", FailureKind.BAD_RESPONSE)
         case HttpParserError():
-            return Failed(_clean_text(f"not a proper HTTP answer: {error}"), FailureKind.BAD_RESPONSE)
+            return Failed(_clean_text(f"invalid HTTP response: {error}"), FailureKind.BAD_RESPONSE)
         case OSError():
             return _connect_failure(error)
         case _:
-            return Failed("not a proper HTTP answer", FailureKind.BAD_RESPONSE)
+            return Failed("invalid HTTP response", FailureKind.BAD_RESPONSE)
 
 
 def total_timeout_failure(seconds: float) -> Failed:
-    return Failed(f"no whole answer within {seconds:g} s", FailureKind.TIMEOUT_TOTAL)
+    return Failed(f"no complete response within {seconds:g} s", FailureKind.TIMEOUT_TOTAL)
 
 
 def headers_timeout_failure(seconds: float) -> Failed:
@@ -47,7 +47,7 @@ def headers_timeout_failure(seconds: float) -> Failed:
 
 
 def body_timeout_failure(seconds: float) -> Failed:
-    return Failed(f"nothing more of the body for {seconds:g} s", FailureKind.TIMEOUT_BODY)
+    return Failed(f"no data within the body for {seconds:g} s", FailureKind.TIMEOUT_BODY)
 
 
 def connect_timeout_failure(seconds: float) -> Failed:
@@ -74,7 +74,7 @@ def is_file_limit_failure(failed: Failed) -> bool:
 
 
 def reset_failure() -> Failed:
-    return _site_wide_failure("the connection was closed before an answer", FailureKind.RESET)
+    return _site_wide_failure("the connection was closed before a response", FailureKind.RESET)
 
 
 def _connect_failure(error: OSError) -> Failed:

@@ -130,7 +130,7 @@ class Guard:
         _, host, port = origin
         is_typed = origin in self._seed_origins
         if port not in self._ports and not is_typed:
-            return Refused(f"guard: port {port} is not open to us")
+            return Refused(f"guard: port {port} is not allowed")
         literal = _parse_literal(host)
         if literal is not None:
             if is_typed or is_public(literal, self._networks):

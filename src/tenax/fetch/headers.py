@@ -239,7 +239,7 @@ def _parse_transfer_encoding(content_coding: str, codings: list[str]) -> Framing
         return _framing_failure("its Transfer-Encoding has `chunked` before its end")
     unsupported = next((coding for coding in others if coding != "identity"), None)
     if unsupported is not None:
-        return _framing_failure(f"its Transfer-Encoding is {unsupported[:40]!r}, which was not asked for")
+        return _framing_failure(f"its Transfer-Encoding is {unsupported[:40]!r}, which was not requested")
     return Framing(content_coding, is_ended_by_close=not is_chunked)
 
 

@@ -119,14 +119,14 @@ def request_refusal(
     """Why the URL is not requested, or None. The database has already ensured that the URL is new and in scope."""
     target = normalize(task.url, None, options)
     if target is None:
-        return Refused("url: not a URL that can be asked for")
+        return Refused("url: not a URL that can be requested")
     if target.origin != task.origin:
-        return Refused("url: it does not belong to the host it is filed under")
+        return Refused("url: its host is not that of its task")
     if (
         stored_copy is not None
         and stored_copy.status in _MISSING_STATUSES
         and not task.is_unconditional
         and is_usable_copy(stored_copy, cache, now)
     ):
-        return Refused(f"known: it answered HTTP {stored_copy.status} a short while ago")
+        return Refused(f"known: it returned HTTP {stored_copy.status} recently")
     return None

@@ -112,13 +112,13 @@ NEVER_A_BLOCK_PAGE: Final = -1
 MAX_REFRESH_SECONDS: Final = 10
 
 _REASONS: Final[dict[BlockKind, str]] = {
-    "blocked": "the site shuts us out",
-    "captcha": "the site asks for a person",
-    "limited": "the site says that we ask too often",
+    "blocked": "the site blocks us",
+    "captcha": "the site shows a captcha",
+    "limited": "the site says that we send too many requests",
     "challenge": "the site checks the browser first",
     "javascript": "the page needs JavaScript",
     "consent": "the site asks for consent first",
-    "login": "the page is for those who log in",
+    "login": "the page needs a login",
 }
 _SENTENCE_ENDS: Final = re.compile("[.!?。！？…\n]+")
 _REFRESH: Final = re.compile(r"\s*([0-9]{1,6})(?:\.[0-9]*)?\s*[;,]\s*(?:url\s*=\s*)?['\"]?(.+)", re.IGNORECASE)
@@ -165,7 +165,7 @@ def _check_content(
 ) -> Verdict:
     """Judge the page by its text, whatever its size."""
     if content.media == "text":
-        return VALID if content.text else Verdict("soft", "empty: there is nothing to read")
+        return VALID if content.text else Verdict("soft", "empty: the page has no text")
     is_small = body_bytes < (SMALL_BODY_BYTES if config.min_body_bytes < 0 else config.min_body_bytes)
     if not is_small and _is_clearly_a_page(content):
         return VALID
@@ -279,7 +279,7 @@ class _BlockPageCheck:
             return Verdict("soft", "shell: the page is built by scripts", seen)
         if text or facts.media_count or facts.is_large or self.content.links:
             return None
-        return Verdict("soft", "empty: there is nothing to read")
+        return Verdict("soft", "empty: the page has no text")
 
     def _is_loading(self) -> bool:
         """Whether the text, if any, only says that something is loading."""

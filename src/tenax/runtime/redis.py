@@ -298,7 +298,7 @@ class BestEffortRedis:
         except ResponseError as error:
             raise ConfigError(f"Redis at {shown} refuses us: {error}") from None
         except InvalidResponse:
-            raise ConfigError(f"what answers at {shown} is no Redis; check the address") from None
+            raise ConfigError(f"what answers at {shown} is not Redis; check the address") from None
         except (RedisError, OSError, TimeoutError) as error:
             if isinstance(error.__context__, ssl.SSLCertVerificationError):
                 raise ConfigError(f"Redis at {shown} cannot be trusted: {_last_sentence(error)}") from None
@@ -346,7 +346,7 @@ def _create_pooled_client(url: str, call_seconds: float) -> Redis:
         return library.client.from_pool(pool)
     except ValueError:  # its text quotes the port, which may be part of a password
         raise ConfigError(
-            f"{mask_server_url(url, hides_user=True)!r} is no address of a Redis; it looks like redis://host:6379/0"
+            f"{mask_server_url(url, hides_user=True)!r} is not the address of a Redis; it looks like redis://host:6379/0"
         ) from None
 
 

@@ -99,7 +99,7 @@ class Trace(Value, frozen=True):
 
 def describe_url(typed_url: str, url: WebUrl, crawl: StoredState | None, depth: int) -> Iterator[Step]:
     if typed_url != url.url:
-        yield Step("normalise", f"typed as {mask_url(typed_url)}")
+        yield Step("normalize", f"typed as {mask_url(typed_url)}")
     if crawl is None:
         yield Step("scope", "without a crawl: the URL counts as a seed", True)
         return

@@ -139,7 +139,7 @@ def parse_seed(text: str, options: NormalizeOptions) -> WebUrl:
     elif scheme[1].lower() in ("http", "https"):
         url = normalize(seed, None, options)
     elif mask_url(seed).startswith(scheme[0]):
-        raise UsageError(f"`{_format_seed(seed)}`: `{scheme[1]}` is not a scheme we fetch; give an http or https URL")
+        raise UsageError(f"`{_format_seed(seed)}`: `{scheme[1]}` is not a supported scheme; give an http or https URL")
     else:
         url = None  # what looks like a scheme is a user name
     if url is None:

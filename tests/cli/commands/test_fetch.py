@@ -71,7 +71,7 @@ async def test_a_page(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     assert (result.code, result.err) == (0, "")
     assert lines[0] == site.url("/page")
     assert lines[1:8] == [
-        f"  normalise    typed as {site.url('/page')}#top",
+        f"  normalize    typed as {site.url('/page')}#top",
         "               fragment dropped",
         "  scope      ✓ without a crawl: the URL counts as a seed",
         "  guard      ✓ 127.0.0.1: not a public address; allowed because you typed it",
@@ -164,7 +164,7 @@ async def test_the_body_on_standard_output_stands_there_alone(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("ftp://a.example/",), "`ftp` is not a scheme we fetch"),
+        (("ftp://a.example/",), "`ftp` is not a supported scheme"),
         (("http://127.0.0.1/", "--dir", "nowhere"), "there is no crawl in nowhere"),
         (("http://127.0.0.1/", "--browser", "--curl"), "not allowed with argument"),
         (("http://127.0.0.1/", "--proxy", "gopher://me:hunter2@a.example"), "bad value in `proxy.urls`, number 1"),

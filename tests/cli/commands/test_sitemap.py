@@ -243,4 +243,4 @@ async def test_a_limit_is_a_number_from_1_on(sitemap: Listing, limit: str) -> No
 async def test_what_is_no_url(sitemap: Listing) -> None:
     result = await sitemap("ftp://example.org/sitemap.xml")
     assert (result.code, result.out) == (2, "")
-    assert "`ftp` is not a scheme we fetch" in result.err
+    assert "`ftp` is not a supported scheme" in result.err

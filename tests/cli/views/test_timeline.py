@@ -90,7 +90,7 @@ def test_a_stored_page_tells_its_way() -> None:
     )
     for part in (
         "Visited and stored, as a page.",
-        f"normalised from {URL}#top fragment dropped",
+        f"normalized from {URL}#top fragment dropped",
         "found as a link on https://example.org/ https://example.org/old redirected, HTTP 301 "
         "https://example.org/older redirected, HTTP 307 depth 1, priority medium",
         "✓ scope: inside the scope `host`: example.org",

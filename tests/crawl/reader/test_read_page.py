@@ -70,7 +70,7 @@ def test_links_of_some_pages_do_not_count(html: str, changes: dict[str, Any]) ->
 
 def test_a_wall_is_rejected_with_evidence_and_without_links() -> None:
     extracted = read("<title>Access Denied</title><h1>Access Denied</h1><p>You have been blocked.</p><a href=/b>b</a>")
-    assert extracted.rejection == Rejected("blocked: the site shuts us out", is_hard=True)
+    assert extracted.rejection == Rejected("blocked: the site blocks us", is_hard=True)
     assert (extracted.validation, extracted.evidence) == ("hard", "you have been blocked")
     assert (extracted.candidates, extracted.text, extracted.title) == ((), "", "")
 

@@ -163,7 +163,7 @@ def _make_step_printer(typed_url: str, url: str, stream: TextIO, style: TextStyl
             return
         while head:  # only with the first decision: an error before it prints one line on standard error
             print_lines([head.pop()], stream)
-        more = ["; ".join(describe_normalization(typed_url, url))] if step.name == "normalise" else []
+        more = ["; ".join(describe_normalization(typed_url, url))] if step.name == "normalize" else []
         print_lines(format_row(step.name, [step.why, *more], style, step.passed), stream)
 
     return print_step

@@ -263,7 +263,7 @@ def describe_normalization(typed_url: str, url: str) -> tuple[str, ...]:
             urlsplit(url),
         )
     except ValueError:  # Python's parser accepts more than the WHATWG parser in places, and less in others
-        return ("normalised as in browsers",)
+        return ("normalized as in browsers",)
     found = [
         *_host_changes(typed_url, before, after),
         *_path_changes(before, after),
@@ -271,7 +271,7 @@ def describe_normalization(typed_url: str, url: str) -> tuple[str, ...]:
     ]
     if before.fragment or typed_url.endswith("#"):
         found.append("fragment dropped")
-    return tuple(found) or ("normalised as in browsers",)
+    return tuple(found) or ("normalized as in browsers",)
 
 
 def _host_changes(typed_url: str, before: SplitResult, after: SplitResult) -> list[str]:
@@ -285,7 +285,7 @@ def _host_changes(typed_url: str, before: SplitResult, after: SplitResult) -> li
     name = _PORT_SUFFIX.sub("", name)
     spelled = _PORT_SUFFIX.sub("", after.netloc)
     if name != spelled:
-        found.append("host in lower case" if name.lower() == spelled else "host normalised")
+        found.append("host in lower case" if name.lower() == spelled else "host normalized")
     if has_port and not _PORT_SUFFIX.search(after.netloc):
         found.append("default port dropped")
     return found
@@ -295,10 +295,10 @@ def _path_changes(before: SplitResult, after: SplitResult) -> list[str]:
     if (before.path or "/") == after.path:
         return [] if before.path else ["empty path set to /"]
     if unquote(before.path) == unquote(after.path):
-        return ["escapes normalised"]
+        return ["escapes normalized"]
     if before.path.rstrip("/") == after.path:
         return ["trailing slash dropped"]
-    return ["path normalised"]
+    return ["path normalized"]
 
 
 def _query_changes(before: str, after: str) -> list[str]:

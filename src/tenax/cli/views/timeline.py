@@ -268,7 +268,7 @@ def timeline_events(explanation: Explanation) -> list[TimelineEvent]:
     result = []
     if explanation.normalization_changes:
         steps = "; ".join(explanation.normalization_changes)
-        result.append(TimelineEvent("normalised", (f"from {sanitize_text(explanation.typed_url)}", steps)))
+        result.append(TimelineEvent("normalized", (f"from {sanitize_text(explanation.typed_url)}", steps)))
     history = explanation.history
     if history is not None:
         result.append(_discovery_event(history, explanation.host))

@@ -344,7 +344,7 @@ def translate_error(error: BaseException, address: Address) -> TenaxError:
             | pg.ConnectionFailureError() | pg.AdminShutdownError() | pg.CrashShutdownError()
         ):  # fmt: skip
             return DatabaseUnavailable(
-                f"PostgreSQL at {address.server} lets nobody in at the moment: {_error_text(error)}"
+                f"PostgreSQL at {address.server} accepts no connections at the moment: {_error_text(error)}"
             )
         case pg.PostgresError() if "startup parameter" in str(error):
             return DatabaseUnusable(

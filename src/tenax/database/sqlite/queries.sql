@@ -1,7 +1,7 @@
 -- The named statements of the SQLite database, besides those in `database/queries.sql`. Loaded by `schema.queries`.
 --
 -- Times are whole milliseconds since the epoch in tables that have a row per URL, seconds elsewhere.
--- `key` is a 64-bit hash of the normalised URL, salted with a secret of this database; it is unique only with the host.
+-- `key` is a 64-bit hash of the normalized URL, salted with a secret of this database; it is unique only with the host.
 -- Two URLs of one host share a key with probability 2^-64: any two of a million URLs with 1 in 37 million, of a hundred
 -- million with 1 in 3700. Without the secret nobody can construct a collision, for example to hide a page.
 

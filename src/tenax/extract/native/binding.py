@@ -33,27 +33,27 @@ _LEXBOR_FUNCTIONS: Final = (
     "lexbor_str_data_noi",
     "lexbor_str_length_noi",
 )
-"""The parser functions that the library calls, in its order."""
+"""The parser functions that the library calls, in the order that it expects."""
 SAMPLE_TEXTS: Final = ("one", "two", "a text that is longer than the others " * 20, "four", "five", "six")
 SAMPLE: Final = (
     '<html lang="a"><head></head><body><main class="b" id="" Rel hidden data-of-many-letters="c" data-original="d">'
     '<p itemprop="{long}" style="e">{}<i>{}</i>{}</p><!--a comment--><x-y role="f">{}</x-y><table></table><svg>'
     '<a xlink:href="g" href="h">{}</a></svg><p>{}</p></main></body></html>'
 ).format(*SAMPLE_TEXTS, long="l" * 300)
-"""A page by which the library tries its view of the parser's tree."""
+"""A page with which the library tests how it reads the parser's tree."""
 SAMPLE_TREE: Final = (
     SAMPLE.replace("Rel", "rel")
     .replace(' data-of-many-letters="c"', "")
     .replace("<!--a comment-->", "<other></other>")
     .replace("x-y", "unknown")
 )
-"""What it must read: only names that it knows."""
+"""What the library must read from the sample: only names that it knows."""
 _SAMPLE_CHARS: Final = 50
 _ANOTHER_PARSER: Final = "does not fit this selectolax:"
 CUT_SAMPLE_TREE: Final = (
     SAMPLE_TREE.replace(SAMPLE_TEXTS[2], SAMPLE_TEXTS[2][: _SAMPLE_CHARS - 24]).replace("four", "").replace("six", "")
 )
-"""The same after its text was limited, by which each short text counts as twelve characters."""
+"""The same, after the text of the sample was limited. Each short text then counts as twelve characters."""
 _MAX_SPARE_PAGES: Final = 4
 _READ_ONLY: Final = 0x100  # PyBUF_READ
 _memory_view: Final = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)(
@@ -63,7 +63,7 @@ _load_lock = Lock()
 
 
 class PageScan(Value, frozen=True, array_like=True):
-    """What is read from a page first, see `html.dom.PageScan`."""
+    """What is read from a page first; see `html.dom.PageScan`."""
 
     metadata_elements: list[tuple[int, bool, dict[str, str | None], str | None]]
     """Elements that describe the page: see `html.dom.MetadataElement`."""
@@ -84,13 +84,13 @@ class SkimmedPage(Value, frozen=True, array_like=True):
 
 
 class NativeContent(Value, frozen=True, array_like=True):
-    """The content of a page, see `body.PageBody`."""
+    """The content of a page; see `body.PageBody`."""
 
     text: str
     is_clean: bool
     truncated_at_block: int | None
     kind_index: int
-    """Its index in the table of kinds; -1 for a page without text."""
+    """The index of its kind in the table of kinds; -1 for a page without text."""
     article: str
     abstract: str | None
     words: int
@@ -118,14 +118,14 @@ class NativeLibrary:
         self._spare_pages: list[int] = []
 
     def acquire_page(self) -> int:
-        """Memory for a page, reused for the next."""
+        """Memory for a page. It is used again for the next page."""
         page: int = self._spare_pages.pop() if self._spare_pages else self.functions.native_page_new()
         if not page:
             raise MemoryError
         return page
 
     def truncate_text(self, root: int, max_chars: int) -> bool:
-        """Same as `document.truncate_text`, for a tree without an open `NativePage`."""
+        """The same as `document.truncate_text`, for a tree without an open `NativePage`."""
         answer: bool = self.functions.native_truncate_text(root, max_chars)
         return answer
 
@@ -143,12 +143,12 @@ class NativeLibrary:
 
 
 class NativePage:
-    """One page open in the native library. Its tree must outlive it."""
+    """One page that is open in the native library. Its tree must exist for as long as this object."""
 
     __slots__ = ("_answer_pointer", "_library", "_page", "scan")
 
     def __init__(self, library: NativeLibrary, root: int, *, is_skimmed: bool = False) -> None:
-        """`root` is the address of the tree's root. Raises `Unsupported`, as do all other calls."""
+        """`root` is the address of the root of the tree. Raises `Unsupported`, as all other calls do."""
         self._library = library
         self._page = library.acquire_page()
         self._answer_pointer = ctypes.c_void_p()
@@ -165,7 +165,8 @@ class NativePage:
         )
 
     def read(self, title: str, numbers: Sequence[float]) -> NativeContent:
-        """`title` is the page's in lower case; `numbers` are those of the hints, then those of the URL."""
+        """Read the page. `title` is the title of the page in lower case. `numbers` are those of the hints, and then
+        those of the URL."""
         encoded, values = title.encode("utf-8", "replace"), array("d", numbers)
         size = self._library.functions.native_read(
             self._page, encoded, len(encoded), values.buffer_info()[0], self._answer_pointer
@@ -173,13 +174,14 @@ class NativePage:
         return _content_decoder.decode(self._answer_view(size))
 
     def markdown(self, addresses: Sequence[str]) -> str:
-        """Call after `read`, with a URL for each of its hrefs, empty for one that cannot be used."""
+        """The Markdown of the page. Call this after `read`, with a URL for each of its hrefs; empty if the href cannot
+        be used."""
         joined = "".join([f"{address}\0" for address in addresses]).encode("utf-8", "replace")
         size = self._library.functions.native_markdown(self._page, joined, len(joined), self._answer_pointer)
         return _text_decoder.decode(self._answer_view(size))
 
     def find_byline_lines(self, title: str) -> tuple[list[str], list[str]] | None:
-        """Call after `read`; see `html.dom.PageSearcher`."""
+        """See `html.dom.PageSearcher`. Call this after `read`."""
         try:
             encoded = title.encode()
             size = self._library.functions.native_byline_lines(self._page, encoded, len(encoded), self._answer_pointer)
@@ -193,7 +195,7 @@ class NativePage:
         return answer
 
     def detect_language(self, sample: str) -> tuple[str, float]:
-        """Same as `language.detect.detect_sample`."""
+        """The same as `language.detect.detect_sample`."""
         encoded = sample.encode("utf-8", "replace")
         size = self._library.functions.native_detect_language(self._page, encoded, len(encoded), self._answer_pointer)
         tag, confidence = _language_decoder.decode(self._answer_view(size))
@@ -205,7 +207,7 @@ class NativePage:
             self._page = 0
 
     def _answer_view(self, size: int) -> memoryview:
-        """The answer in place: valid until the next call."""
+        """The result in the memory of the library. It is valid until the next call."""
         if not size:
             raise Unsupported(self._library.functions.native_error(self._page).decode())
         answer: memoryview = _memory_view(self._answer_pointer, size, _READ_ONLY)
@@ -213,7 +215,7 @@ class NativePage:
 
 
 class Unsupported(Exception):
-    """The native library cannot read this page, or is missing; Python can."""
+    """The native library cannot read this page, or is missing. Python can read the page."""
 
 
 class Refusal(Exception):
@@ -221,9 +223,9 @@ class Refusal(Exception):
 
 
 def open_page(root: int, *, is_skimmed: bool = False) -> NativePage:
-    """Open a page by the address of its tree's root. Raises `Unsupported`, as do all calls of the page.
+    """Open a page by the address of the root of its tree. Raises `Unsupported`, as all calls of the page do.
 
-    `is_skimmed`: author and date will not be asked for.
+    `is_skimmed`: author and date will not be requested.
     """
     ready = _find_native()
     if isinstance(ready, str):
@@ -232,7 +234,7 @@ def open_page(root: int, *, is_skimmed: bool = False) -> NativePage:
 
 
 def load_native() -> NativeLibrary | None:
-    """The library, if it was built and fits the parser; searched for once."""
+    """The library, if it was built and fits the parser. It is searched for once."""
     ready = _find_native()
     return None if isinstance(ready, str) else ready
 
@@ -269,7 +271,7 @@ def open_library() -> ctypes.CDLL:
         raise Refusal("was not built")
     try:
         library = _declare_functions(ctypes.CDLL(str(path)))
-    except (OSError, AttributeError) as error:  # built for another machine
+    except (OSError, AttributeError) as error:  # the library was built for another machine
         raise Refusal(f"cannot be loaded: {error}") from error
     version = library.native_unicode_version().decode()
     if version != unicodedata.unidata_version:
@@ -278,8 +280,11 @@ def open_library() -> ctypes.CDLL:
 
 
 def attach_parser(library: ctypes.CDLL, parser: ctypes.CDLL, sample: int) -> None:
-    """Give the library the functions and numbers of the parser, and try them on the `SAMPLE` whose root is at this
-    address. Raises `Refusal` unless the library reads exactly what is there."""
+    """Give the library the functions and numbers of the parser, and test them on the `SAMPLE` whose root is at this
+    address.
+
+    Raises `Refusal` unless the library reads exactly what is there.
+    """
     try:
         addresses = [ctypes.cast(getattr(parser, name), ctypes.c_void_p).value for name in _LEXBOR_FUNCTIONS]
     except AttributeError as error:
@@ -300,7 +305,7 @@ def attach_parser(library: ctypes.CDLL, parser: ctypes.CDLL, sample: int) -> Non
 
 
 def read_tree(library: ctypes.CDLL, root: int) -> str | None:
-    """The tree as the library reads it, as markup; None where it cannot."""
+    """The tree as the library reads it, in markup; None if it cannot read it."""
     page, answer = library.native_page_new(), ctypes.c_void_p()
     if not page:
         raise MemoryError
@@ -313,7 +318,7 @@ def read_tree(library: ctypes.CDLL, root: int) -> str | None:
 
 def _send_tables(library: ctypes.CDLL) -> None:
     try:
-        # Not needed anywhere else.
+        # Not needed in any other place.
         from tenax.extract.native.packed_tables import pack_class_hints, pack_decision_trees, pack_language_data
 
         tables = pack_class_hints(), pack_language_data(), pack_decision_trees()

@@ -236,7 +236,7 @@ class Chromium:
             async with asyncio.timeout(ANSWER_SECONDS):
                 return await self._control.send(method)
         except (Error, TimeoutError):
-            raise BrowserError("Chromium is gone" if not self.is_connected else "Chromium does not answer") from None
+            raise BrowserError("Chromium has ended" if not self.is_connected else "Chromium does not answer") from None
 
     async def close(self, *, is_broken: bool = False) -> None:
         """End Chromium, by force if necessary. Never raises, and takes a bounded time."""

@@ -117,7 +117,7 @@ def navigation_failure(message: str, *, in_body: bool = False) -> Failed:
     if name in _RESET_ERRORS:
         return reset_failure()
     if name == "PROXY_CONNECTION_FAILED":
-        return Failed("browser: it does not reach its gate", FailureKind.INTERNAL, is_site_wide=True)
+        return Failed("browser: it cannot connect to its gate", FailureKind.INTERNAL, is_site_wide=True)
     if name == "TUNNEL_CONNECTION_FAILED":  # the gate gave no other reason
         return Failed("the page has used up its connections", FailureKind.BAD_RESPONSE)
     if name in _CONNECT_ERRORS:
@@ -132,4 +132,4 @@ def navigation_failure(message: str, *, in_body: bool = False) -> Failed:
         return Failed("redirect loop", FailureKind.REDIRECT)
     if name == "ABORTED" or "Download is starting" in message:
         return Failed("a download, not a page", FailureKind.BAD_RESPONSE)
-    return Failed(f"not a proper answer: {words or 'the browser gave up on it'}", FailureKind.BAD_RESPONSE)
+    return Failed(f"invalid response: {words or 'the browser gave no reason'}", FailureKind.BAD_RESPONSE)

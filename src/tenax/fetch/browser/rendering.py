@@ -202,7 +202,7 @@ class PageRenderer:
         self, document: DocumentResponse | None, body: bytes = b"", is_rendered: bool = False, protocol: str = ""
     ) -> RenderedPage | Failed:
         if document is None:
-            return Failed("no document came", FailureKind.BAD_RESPONSE)
+            return Failed("no document arrived", FailureKind.BAD_RESPONSE)
         return RenderedPage(
             document.url,
             document.status,
@@ -256,7 +256,7 @@ class PageRenderer:
             return await self._fail_request(event)
         self._navigations_left -= 1
         if self._navigations_left < 0:
-            self._set_result(Failed("the page keeps loading itself anew", FailureKind.REDIRECT))
+            self._set_result(Failed("the page loads itself again and again", FailureKind.REDIRECT))
             return await self._fail_request(event)
         return await self._continue_request(event)
 
@@ -370,7 +370,7 @@ class PageRenderer:
 
 
 def _crash_failure() -> Failed:
-    return Failed("the page brought the browser's renderer down", FailureKind.INTERNAL)
+    return Failed("the browser's renderer crashed on the page", FailureKind.INTERNAL)
 
 
 def _closed_failure() -> Failed:

@@ -152,7 +152,7 @@ class BrowserSessions:
 
     def _is_usable(self, session: Session) -> bool:
         if not session.chromium.is_connected:
-            self.fail_session(session, BrowserError("Chromium is gone"))
+            self.fail_session(session, BrowserError("Chromium has ended"))
         return not session.is_broken and not is_exhausted(session.usage, self._clock.now(), self._config)
 
     async def _start(self) -> Session:
@@ -233,11 +233,11 @@ class BrowserSessions:
             for process in await session.chromium.processes():
                 used_bytes = resident_bytes(process.pid)
                 if process.kind == "renderer" and used_bytes > MAX_RENDERER_BYTES:
-                    log.warning("page took too much memory", bytes=used_bytes)
+                    log.warning("page used too much memory", bytes=used_bytes)
                     with suppress(ProcessLookupError, PermissionError):
                         os.kill(process.pid, signal.SIGKILL)
                 elif used_bytes > MAX_OTHER_BYTES:
-                    raise BrowserError("Chromium took too much memory")
+                    raise BrowserError("Chromium used too much memory")
         except BrowserError as error:
             self.fail_session(session, error)
             self._end_if_unused(session)

@@ -143,7 +143,7 @@ class CurlResponse:
         if 100 <= self.status < 200 and self.status != 101:
             return taken  # not the final response; these bytes still count towards the limit of the head
         if self.status < 200:
-            return self._reject("switched to another protocol" if self.status == 101 else "not a proper HTTP answer")
+            return self._reject("switched to another protocol" if self.status == 101 else "invalid HTTP response")
         self.headers = headers = Headers(self._header_pairs)
         self.answered_at, self.received_at = self._now(), self._loop_time()
         is_page = self.status < 300
@@ -262,7 +262,7 @@ def transfer_failure(result: TransferResult, *, has_started: bool, has_headers: 
         case code if code in _BAD_HTTP_CODES:
             return _bad_http_failure()
         case code if code == _BAD_CODING:  # of the transfer; libcurl does not decode content codings
-            return Failed("its Transfer-Encoding was not asked for", FailureKind.BAD_RESPONSE)
+            return Failed("its Transfer-Encoding was not requested", FailureKind.BAD_RESPONSE)
         case code if code in _BROKEN_CODES:
             return _broken_transfer_failure(result, has_started, has_headers)
         case code if code == _CERTIFICATE_REFUSED:
@@ -344,4 +344,4 @@ def _broken_transfer_failure(result: TransferResult, has_started: bool, has_head
 
 
 def _bad_http_failure() -> Failed:
-    return Failed("not a proper HTTP answer", FailureKind.BAD_RESPONSE)
+    return Failed("invalid HTTP response", FailureKind.BAD_RESPONSE)

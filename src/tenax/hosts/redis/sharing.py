@@ -229,5 +229,6 @@ class VisitedUrls:
 
     def _unavailable_error(self) -> ConfigError:
         return ConfigError(
-            f"Redis at {mask_server_url(self._connection.url, hides_user=True)} went away; run the same command again"
+            f"Redis at {mask_server_url(self._connection.url, hides_user=True)} became unavailable; run the same "
+            "command again"
         )

@@ -249,7 +249,7 @@ class PageFetcher:
                     await self._queue.set_attempts(item.raw, attempts)
                 in_flight.schedule_item(again, at)
             case PutBack(why=why):
-                log.info("requeued, host in trouble", url=item.url, why=why)
+                log.info("requeued, host fails", url=item.url, why=why)
                 in_flight.requeue([item.raw])
             case GiveUp(why=why, status=status, attempts=attempts):
                 numbers.failed += 1

@@ -1,5 +1,5 @@
 -- The tables of a new database. Times are whole milliseconds since the epoch in tables that have a row per URL, seconds
--- elsewhere. `key` is a 64-bit hash of the normalised URL, salted with a secret of this database; it is unique only
+-- elsewhere. `key` is a 64-bit hash of the normalized URL, salted with a secret of this database; it is unique only
 -- with the host. There are no foreign keys: each check of one would lock a row that other workers write to.
 
 CREATE TABLE meta (name text PRIMARY KEY, value bytea NOT NULL);
