@@ -151,7 +151,7 @@ class _Readmission:
         return ReadmissionResult(admitted, again, await self._records.unpark(causes) if causes else 0)
 
     async def _readmit_links(self) -> int:
-        """Admit the links of every stored page, sitemap and feed. Refusals are counted anew."""
+        """Admit the links of every stored page, sitemap and feed. Refusals are counted again."""
         admitted, refused = 0, Counter[str]()
         async for pages in iterate_batches(self._records.links.read_all(with_url_lists=True), PAGE_BATCH_SIZE):
             for count, refusals in await asyncio.gather(*(self._admit_page_links(page) for page in pages)):

@@ -261,7 +261,7 @@ def _shared_visit_counter(sharing: Sharing) -> Callable[[Visit, Admission], None
 def build_visitor(
     transports: Transports, config: Config, sites: Sites, clock: Clock, hosts: Hosts | None = None
 ) -> Visitor:
-    """A visitor with these host records; by default they are kept in memory and shared with nobody."""
+    """A visitor with these host records; by default they are kept in memory and not shared."""
     pipeline = Pipeline(transports, clock, sites, normalize_options(config.urls))
     return Visitor(pipeline, hosts or UnsharedHosts(MemoryHosts()), sites, clock)
 

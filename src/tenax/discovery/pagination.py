@@ -205,7 +205,7 @@ class GuessedPage(Value, frozen=True):
     numbering: Numbering
     page: ListPage
     end_reason: str = ""
-    """Why the list ends with it; empty if it goes on."""
+    """Why the list ends with it; empty if it continues."""
 
 
 def record_guess_result(
